@@ -10,7 +10,7 @@ import {
   json,
   post,
   signal,
-  submit,
+  submitOnce,
   verdict,
   type Answer,
 } from '../support/api.js';
@@ -48,7 +48,7 @@ const armSwitch = () =>
     body: '{"timeoutMs":600000}',
   });
 const changes: Record<string, () => Promise<Answer>> = {
-  'submit-signal': () => submit(url, user.key, lateSignal, 'late'),
+  'submit-signal': () => submitOnce(url, user.key, lateSignal, 'late'),
   'cancel-order': () => gateway.cancel(user, order.orderRef, 'late cancel'),
   'cancel-all': () => cancelAll('late cancel-all'),
   'set-cancel-after': armSwitch,
@@ -110,7 +110,7 @@ t.test('readiness, metric and log say so', async (t) => {
 
 t.test('what comes after is refused at once, and known not to have happened', async (t) => {
   let asked = 0;
-  const fresh = [() => submit(url, user.key, signal()), () => cancelAll(`fresh ${++asked}`)];
+  const fresh = [() => submitOnce(url, user.key, signal()), () => cancelAll(`fresh ${++asked}`)];
   for (const change of fresh) {
     const answer = await onceItHangs(change);
     t.equal(verdict(answer), '503 storage_unavailable');
@@ -137,7 +137,7 @@ t.test('when the disk answers again, everything goes on without a restart', asyn
   unblockPool(pipe);
   await eventually(async () => (await readiness()) === '200 ready');
   await eventually(() => gateway.process.log().includes('the commit that hung has ended'));
-  const replayed = await submit(url, user.key, lateSignal, 'late');
+  const replayed = await submitOnce(url, user.key, lateSignal, 'late');
   t.equal(replayed.status, 202, 'the signal was accepted after all');
   t.equal(replayed.headers.get('idempotent-replayed'), 'true');
   await plugin.next('submit', { requestId: replayed.body.requestId });
@@ -152,5 +152,5 @@ t.test('when the disk answers again, everything goes on without a restart', asyn
   t.same(new Set(keysTold('key_revoked')), new Set([spare.body.id, lateKey]));
   t.equal((await createKey()).status, 201);
   t.equal((await login()).status, 200);
-  t.equal((await submit(url, user.key, signal())).status, 202);
+  t.equal((await submitOnce(url, user.key, signal())).status, 202);
 });

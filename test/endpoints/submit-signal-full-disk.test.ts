@@ -8,6 +8,7 @@ import {
   signal,
   status,
   submit,
+  submitOnce,
   verdict,
 } from '../support/api.js';
 import { until } from '../support/eventually.js';
@@ -29,7 +30,7 @@ t.test(
     for (let i = 0; i < 1_000 && failed.body === ''; i++) {
       const body = JSON.stringify(large());
       const idempotencyKey = `large-${i}`;
-      const answer = await submit(gateway.url, key, body, idempotencyKey);
+      const answer = await submitOnce(gateway.url, key, body, idempotencyKey);
       if (answer.status === 202) {
         accepted.push({ body, idempotencyKey, answer });
         continue;
@@ -38,13 +39,13 @@ t.test(
       t.same(Object.keys(answer.body), ['error']);
       failed = { body, idempotencyKey };
     }
-    const retry = await submit(gateway.url, key, failed.body, failed.idempotencyKey);
+    const retry = await submitOnce(gateway.url, key, failed.body, failed.idempotencyKey);
     t.equal(verdict(retry), '409 idempotency_outcome_unknown');
-    const other = await submit(gateway.url, key, signal(), failed.idempotencyKey);
+    const other = await submitOnce(gateway.url, key, signal(), failed.idempotencyKey);
     t.equal(verdict(other), '409 idempotency_conflict', 'the key stays bound to its operation');
     const { signalId } = JSON.parse(failed.body) as { signalId: string };
     t.equal(
-      verdict(await submit(gateway.url, key, signal({ signalId }))),
+      verdict(await submitOnce(gateway.url, key, signal({ signalId }))),
       '409 duplicate_signal_id',
     );
   },
@@ -53,14 +54,14 @@ t.test(
 t.test('what was accepted before is read and replayed meanwhile', async (t) => {
   t.equal((await status(gateway.url, key, small.body.requestId)).status, 200);
   for (const { body, idempotencyKey, answer } of accepted) {
-    t.equal((await submit(gateway.url, key, body, idempotencyKey)).text, answer.text);
+    t.equal((await submitOnce(gateway.url, key, body, idempotencyKey)).text, answer.text);
     t.equal((await status(gateway.url, key, answer.body.requestId)).status, 200);
   }
 });
 
 t.test('the doubt is cleared once the disk takes writes again', async (t) => {
   const cleared = await until(
-    () => submit(gateway.url, key, failed.body, failed.idempotencyKey),
+    () => submitOnce(gateway.url, key, failed.body, failed.idempotencyKey),
     (answer) => codeOf(answer) !== 'idempotency_outcome_unknown',
   );
   // The retry is a new attempt: it fails again, unless the store found room in pages that it had freed.
@@ -72,13 +73,13 @@ t.test(
   async (t) => {
     await gateway.process.kill();
     await gateway.start();
-    const retried = await submit(gateway.url, key, failed.body, failed.idempotencyKey);
+    const retried = await submitOnce(gateway.url, key, failed.body, failed.idempotencyKey);
     t.equal(retried.status, 202);
-    const again = await submit(gateway.url, key, failed.body, failed.idempotencyKey);
+    const again = await submitOnce(gateway.url, key, failed.body, failed.idempotencyKey);
     t.equal(again.text, retried.text);
     t.equal(again.headers.get('idempotent-replayed'), 'true');
     for (const { body, idempotencyKey, answer } of accepted) {
-      t.equal((await submit(gateway.url, key, body, idempotencyKey)).text, answer.text);
+      t.equal((await submitOnce(gateway.url, key, body, idempotencyKey)).text, answer.text);
     }
     const sources = await call(gateway.url, 'GET', '/api/v1/terminal-events/sources', {
       headers: bearer(key),

@@ -6,6 +6,7 @@ import {
   call,
   codeOf,
   json,
+  patiently,
   signal,
   status,
   submit,
@@ -36,7 +37,7 @@ function send(
     'idempotency-key': `k${Math.random()}`,
     ...headers,
   };
-  return call(url, 'POST', path, { headers: all, body });
+  return patiently(() => call(url, 'POST', path, { headers: all, body }));
 }
 
 const valid = (fields: object = {}) => JSON.stringify(signal(fields));

@@ -1,7 +1,7 @@
 /** How a body may come: in pieces, chunked, slowly, too large, not at all, or cut off. */
 import t from 'tap';
 import { get, signal, submit } from '../support/api.js';
-import { RawClient, request, type RawAnswer } from '../support/raw-client.js';
+import { RawClient, rawPatiently, request, type RawAnswer } from '../support/raw-client.js';
 import { until } from '../support/eventually.js';
 import { startTestGateway } from '../support/gateway.js';
 
@@ -30,7 +30,11 @@ function sized(bytes: number): string {
   return text.replace('"pad":""', `"pad":"${'x'.repeat(bytes - text.length)}"`);
 }
 
-async function exchange(pieces: readonly string[]): Promise<RawAnswer | undefined> {
+function exchange(pieces: readonly string[]): Promise<RawAnswer | undefined> {
+  return rawPatiently(() => exchangeOnce(pieces));
+}
+
+async function exchangeOnce(pieces: readonly string[]): Promise<RawAnswer | undefined> {
   const client = await RawClient.connect(url);
   for (const piece of pieces) {
     await client.send(piece);

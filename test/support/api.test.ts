@@ -1,6 +1,6 @@
 /** How the tests meet a disk that hangs. */
 import t from 'tap';
-import { submitPatiently } from './api.js';
+import { submit } from './api.js';
 import { startFakeApi } from './fake-api.js';
 
 t.test('a signal that a hanging disk refused is sent again with the same key', async (t) => {
@@ -12,7 +12,7 @@ t.test('a signal that a hanging disk refused is sent again with the same key', a
     { status: 503, body: { error: { code: 'storage_unavailable' } } },
     { status: 202, body: { requestId: 'req_1' } },
   );
-  const answer = await submitPatiently(api.baseUrl, 'key', {});
+  const answer = await submit(api.baseUrl, 'key', {});
   t.equal(answer.body.requestId, 'req_1');
   const [first] = api.seen;
   t.equal(api.seen.length, 4);

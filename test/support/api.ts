@@ -101,7 +101,8 @@ export function bearer(token: string): { authorization: string } {
   return { authorization: `Bearer ${token}` };
 }
 
-const answersOfHangingDisk = [
+/** Codes of what the gateway answers while the disk hangs, and that another try will settle. */
+export const answersOfHangingDisk = [
   'storage_unavailable',
   'signal_processing_failed',
   'request_in_progress',
@@ -154,7 +155,8 @@ export function signal(fields: object = {}): Record<string, unknown> {
   };
 }
 
-export function submit(
+/** Sends a signal once. For tests of a disk that hangs or fails, and of retries. */
+export function submitOnce(
   url: string,
   key: string,
   body: object | string,
@@ -166,13 +168,14 @@ export function submit(
   });
 }
 
-export function submitPatiently(
+/** Sends a signal, and again with the same Idempotency-Key while the disk hangs, as a bot must. */
+export function submit(
   url: string,
   key: string,
   body: object | string,
   idempotencyKey = `idem-${process.pid}-${++signals}`,
 ): Promise<Answer> {
-  return patiently(() => submit(url, key, body, idempotencyKey));
+  return patiently(() => submitOnce(url, key, body, idempotencyKey));
 }
 
 export function status(url: string, key: string, requestId: string): Promise<Answer> {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { Store } from '../../src/store/store.js';
 import './alone.js';
-import { bearer, call, createKey, login, signal, status, submitPatiently } from './api.js';
+import { bearer, call, createKey, login, signal, status, submit } from './api.js';
 import { eventually } from './eventually.js';
 import { report, tell } from './frames.js';
 import { startGateway, type GatewayOptions, type GatewayProcess } from './gateway-process.js';
@@ -134,7 +134,7 @@ export class TestGateway {
 
   /** Submits a signal, and repeats it while the disk hangs. @returns the requestId. */
   async submit(user: TestUser, fields: object = {}): Promise<string> {
-    const answer = await submitPatiently(this.url, user.key, signal(fields));
+    const answer = await submit(this.url, user.key, signal(fields));
     if (answer.status !== 202) throw new Error(`submit: ${answer.status} ${answer.text}`);
     return answer.body.requestId;
   }

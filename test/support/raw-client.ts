@@ -6,6 +6,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { watchAnswer } from './answer-watch.js';
 import type { SeenRequest } from './answer-judge.js';
+import { answersOfHangingDisk } from './api.js';
+import { until } from './eventually.js';
 import { NextChange } from './next-change.js';
 
 export interface RawAnswer {
@@ -65,6 +67,14 @@ export class RawClient {
       if (this.#isClosed) return undefined;
       await this.#change.wait();
     }
+  }
+
+  /** Sends a request and reads its answer, again while the disk hangs. */
+  exchange(request: string): Promise<RawAnswer | undefined> {
+    return rawPatiently(async () => {
+      await this.send(request);
+      return this.answer();
+    });
   }
 
   /** Waits until the other side has closed. @returns what came and was not read. */
@@ -132,17 +142,28 @@ export function request(
   return `${head}\r\n\r\n${Buffer.from(body).toString('latin1')}`;
 }
 
-/** One request on a connection of its own. */
-export async function rawCall(
+/** Asks again while the disk hangs, as a bot must. */
+export function rawPatiently(
+  ask: () => Promise<RawAnswer | undefined>,
+): Promise<RawAnswer | undefined> {
+  const tellsIt = ({ body }: RawAnswer) =>
+    answersOfHangingDisk.some((code) => body.includes(`"${code}"`));
+  return until(ask, (answer) => answer === undefined || !tellsIt(answer));
+}
+
+/** One request on a connection of its own, and again on the next while the disk hangs. */
+export function rawCall(
   url: string,
   method: string,
   path: string,
   lines: readonly string[] = [],
   body = '',
 ): Promise<RawAnswer | undefined> {
-  const client = await RawClient.connect(url);
-  await client.send(request(method, path, lines, body));
-  const answer = await client.answer({ isHead: method === 'HEAD', request: { method, path } });
-  client.cut();
-  return answer;
+  return rawPatiently(async () => {
+    const client = await RawClient.connect(url);
+    await client.send(request(method, path, lines, body));
+    const answer = await client.answer({ isHead: method === 'HEAD', request: { method, path } });
+    client.cut();
+    return answer;
+  });
 }

@@ -9,7 +9,7 @@ import { Chance } from '../../harness/chance.js';
 import { acceptedSignal } from '../../support/accepted-signal.js';
 import { runCommand, startCommand, storeFinding } from '../../support/command.js';
 import { signalboxIn } from '../../support/in-process.js';
-import { eventually } from '../../support/eventually.js';
+import { eventually, until } from '../../support/eventually.js';
 import { stagedIn } from '../../support/staged-copies.js';
 import { dataDirOf } from '../../support/gateway.js';
 import { addUser, type GatewayProcess, startGateway } from '../../support/gateway-process.js';
@@ -129,10 +129,14 @@ t.test('a killed import is done or not done, and is done by the next one', async
       if (isDone) t.ok(isThere);
       if (!isThere) {
         if ((await storeLevel(dataDir)) === 'warning') half++;
-        const again = await signalboxIn(dataDir, ['user', 'import', file]);
+        // While the disk hangs, the gateway has not ended the import that was cut off.
+        const again = await until(
+          () => signalboxIn(dataDir, ['user', 'import', file]),
+          ({ stderr }) => !stderr.includes('Wait until it has ended'),
+        );
         // The gateway may have had the whole file, and have finished the import meanwhile.
         const isDoneMeanwhile = again.stderr.includes('here already');
-        t.match(again, { code: isDoneMeanwhile ? 1 : 0 });
+        t.match(again, { code: isDoneMeanwhile ? 1 : 0 }, again.stderr);
         t.match(await signalboxIn(dataDir, ['user', 'show', ann]), { code: 0 });
       }
       t.match(await storeFinding(dataDir), { level: 'ok' }, 'whole');

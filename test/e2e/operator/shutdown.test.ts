@@ -1,7 +1,7 @@
 /** SIGTERM in the middle of the day's work: the process ends in time and nothing accepted is lost. */
 import { once } from 'node:events';
 import t from 'tap';
-import { codeOf, signal, submit } from '../../support/api.js';
+import { codeOf, signal, submitOnce } from '../../support/api.js';
 import { report, tell } from '../../support/frames.js';
 import { startTestGateway, type TestUser } from '../../support/gateway.js';
 import { eventually } from '../../support/eventually.js';
@@ -24,7 +24,7 @@ async function postUntilGone(user: TestUser, accepted: Accepted[]): Promise<void
     const body = JSON.stringify(signal({ ttlMs: 300_000 }));
     const idempotencyKey = `load-${user.email}-${accepted.length}-${posted}`;
     try {
-      const answer = await submit(gateway.url, user.key, body, idempotencyKey);
+      const answer = await submitOnce(gateway.url, user.key, body, idempotencyKey);
       if (codeOf(answer) === 'shutting_down') return;
       if (answer.status !== 202) continue;
       accepted.push({
@@ -81,7 +81,7 @@ for (const stop of ['SIGTERM', 'SIGINT'] as const) {
     for (const [user, list] of accepted) {
       const plugin = await gateway.plugin(user);
       for (const { body, idempotencyKey, answer, requestId } of list) {
-        const replay = await submit(gateway.url, user.key, body, idempotencyKey);
+        const replay = await submitOnce(gateway.url, user.key, body, idempotencyKey);
         if (replay.text !== answer) t.equal(replay.text, answer, 'replayed byte for byte');
         if (replay.headers.get('idempotent-replayed') !== 'true') t.fail('not a replay');
         const { status } = await gateway.execution(user, requestId);

@@ -13,7 +13,7 @@ import {
   login,
   signal,
   status,
-  submit,
+  submitOnce,
 } from '../../support/api.js';
 import { report } from '../../support/frames.js';
 import { eventually } from '../../support/eventually.js';
@@ -65,7 +65,7 @@ t.test(title, { skip: missing }, async (t) => {
       sent.push({
         body,
         idempotencyKey,
-        answer: await submit(gateway.url, key, body, idempotencyKey),
+        answer: await submitOnce(gateway.url, key, body, idempotencyKey),
       });
     }
   };
@@ -92,10 +92,10 @@ t.test(title, { skip: missing }, async (t) => {
   t.equal((await fetch(`${gateway.opsUrl}/healthz`)).status, 200);
   const [first] = accepted() as [Sent];
   t.equal((await status(gateway.url, key, first.answer.body.requestId)).status, 200);
-  const replay = await submit(gateway.url, key, first.body, first.idempotencyKey);
+  const replay = await submitOnce(gateway.url, key, first.body, first.idempotencyKey);
   t.equal(replay.text, first.answer.text, 'a retry is replayed meanwhile');
   const [free] = refused() as [Sent];
-  const again = await submit(gateway.url, key, free.body, free.idempotencyKey);
+  const again = await submitOnce(gateway.url, key, free.body, free.idempotencyKey);
   t.equal(codeOf(again), 'storage_unavailable', 'known not to be accepted, so its key is free');
   t.equal(plugin.frames.filter(({ type }) => type === 'ack').length, 0, 'nothing is called safe');
 
@@ -103,7 +103,7 @@ t.test(title, { skip: missing }, async (t) => {
     headers: bearer(token),
   });
   t.equal(revoked.status, 204, 'a key is revoked without space');
-  t.equal(codeOf(await submit(gateway.url, leaked.key, signal())), 'invalid_api_key');
+  t.equal(codeOf(await submitOnce(gateway.url, leaked.key, signal())), 'invalid_api_key');
   const cli = (...args: string[]) => signalboxIn(dataDir, args);
   const stops = [['halt'], ['api', 'disable'], ['user', 'set', ann, '--frozen', 'true']];
   for (const stop of stops)
@@ -120,18 +120,18 @@ t.test(title, { skip: missing }, async (t) => {
   t.match(failed[0], /"reason":"the disk has [^"]*must stay free"/);
   await cli('api', 'enable');
   await cli('user', 'set', ann, '--frozen', 'false');
-  const halted = await submit(gateway.url, key, free.body, free.idempotencyKey);
+  const halted = await submitOnce(gateway.url, key, free.body, free.idempotencyKey);
   t.equal(codeOf(halted), 'trading_halted', 'a stop stays when there is space again');
   await cli('resume');
   t.ok(isAlive(gateway.process), 'without a restart');
   t.equal((await plugin.next('ack'))['seq'], 1, 'what terminals said meanwhile is kept now');
-  const retried = await submit(gateway.url, key, free.body, free.idempotencyKey);
+  const retried = await submitOnce(gateway.url, key, free.body, free.idempotencyKey);
   t.equal(retried.status, 202);
 
   await gateway.kill();
   gateway = await startGateway({ dataDir });
   for (const { body, idempotencyKey, answer } of accepted()) {
-    const retried = await submit(gateway.url, key, body, idempotencyKey);
+    const retried = await submitOnce(gateway.url, key, body, idempotencyKey);
     if (retried.text !== answer.text) t.fail(`lost: ${answer.text}, now ${retried.text}`);
   }
   t.ok(accepted().length > 20, `${accepted().length} accepted, all there after SIGKILL`);

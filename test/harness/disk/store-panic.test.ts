@@ -9,7 +9,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import '../../support/alone.js';
-import { type Answer, createKey, login, signal, submit } from '../../support/api.js';
+import { type Answer, createKey, login, signal, submitOnce } from '../../support/api.js';
 import { eventually } from '../../support/eventually.js';
 import { addUser, startGateway } from '../../support/gateway-process.js';
 import { askOps } from '../ask-ops.js';
@@ -89,14 +89,14 @@ t.test(
       if (key === '') {
         const { token } = await login(gateway.url, 'ann@example.com');
         ({ key } = await createKey(gateway.url, token));
-        accepted = (await submit(gateway.url, key, body, 'kept')).text;
+        accepted = (await submitOnce(gateway.url, key, body, 'kept')).text;
       }
       // An index that lags would write to the broken disk first, and end the store before the signal comes.
       await eventually(() => hasWholeIndex(gateway.opsUrl));
       const ended = once(gateway.process, 'exit') as Promise<[number | null]>;
       writeFileSync(flag, '');
       // The log takes the signal; the copy from the log into the store meets the broken disk.
-      logged = await submit(gateway.url, key, later, 'later');
+      logged = await submitOnce(gateway.url, key, later, 'later');
       const [code] = await ended;
       rmSync(flag);
       if (code === null) t.ok(isNativeAbort(gateway.process), 'lmdb ended it');
@@ -109,9 +109,9 @@ t.test(
 
     const next = await startGateway({ dataDir });
     t.teardown(() => next.kill());
-    t.equal((await submit(next.url, key, body, 'kept')).text, accepted);
+    t.equal((await submitOnce(next.url, key, body, 'kept')).text, accepted);
     t.equal(logged?.status, 202);
-    t.equal((await submit(next.url, key, later, 'later')).text, logged?.text, 'the log had it');
-    t.equal((await submit(next.url, key, signal())).status, 202);
+    t.equal((await submitOnce(next.url, key, later, 'later')).text, logged?.text, 'the log had it');
+    t.equal((await submitOnce(next.url, key, signal())).status, 202);
   },
 );

@@ -1,6 +1,6 @@
 /** The real process on a disk that fails every write: its answers, what it keeps, how it recovers. */
 import t from 'tap';
-import { codeOf, signal, status, submit, type Answer } from '../../support/api.js';
+import { codeOf, signal, status, submit, submitOnce, type Answer } from '../../support/api.js';
 import { report, tell } from '../../support/frames.js';
 import { startTestGateway, type TestGateway, type TestUser } from '../../support/gateway.js';
 import { eventually } from '../../support/eventually.js';
@@ -73,12 +73,12 @@ t.test(
 
       breakDisk(gateway.process.process);
       const dead = {
-        submit: await code(submit(gateway.url, key, doubtful, 'doubtful')),
+        submit: await code(submitOnce(gateway.url, key, doubtful, 'doubtful')),
         readiness: await readiness(gateway),
         alive: (await fetch(`${gateway.process.opsUrl}/healthz`)).status,
-        sameAgain: await code(submit(gateway.url, key, doubtful, 'doubtful')),
-        otherBody: await code(submit(gateway.url, key, body, 'doubtful')),
-        replay: (await submit(gateway.url, key, body, 'kept')).text === accepted.text,
+        sameAgain: await code(submitOnce(gateway.url, key, doubtful, 'doubtful')),
+        otherBody: await code(submitOnce(gateway.url, key, body, 'doubtful')),
+        replay: (await submitOnce(gateway.url, key, body, 'kept')).text === accepted.text,
         read: (await status(gateway.url, key, accepted.body.requestId)).status,
         cancel: await code(gateway.cancel(user, orderRef, 'doubtful cancel')),
         cancelAgain: await code(gateway.cancel(user, orderRef, 'doubtful cancel')),
@@ -86,7 +86,7 @@ t.test(
 
       mendDisk(gateway.process.process);
       await eventually(async () => (await readiness(gateway)) === 200);
-      const settled = await submit(gateway.url, key, doubtful, 'doubtful');
+      const settled = await submitOnce(gateway.url, key, doubtful, 'doubtful');
       const sent = await plugin.next('submit', { requestId: settled.body.requestId });
       const cancelled = await gateway.cancel(user, orderRef, 'doubtful cancel');
       await plugin.next('cancel', { cancelRequestId: cancelled.body.cancelRequestId });
@@ -126,17 +126,17 @@ t.test(
     const doubtful = JSON.stringify(signal());
     breakDisk(gateway.process.process);
     // lmdb may abort the process here; the outcome must be the same.
-    await submit(gateway.url, user.key, doubtful, 'doubtful').catch(() => undefined);
+    await submitOnce(gateway.url, user.key, doubtful, 'doubtful').catch(() => undefined);
     await gateway.restart('SIGKILL');
 
     t.equal((await status(gateway.url, user.key, accepted.body.requestId)).status, 200);
-    t.equal((await submit(gateway.url, user.key, body, 'kept')).text, accepted.text);
-    const settled = await submit(gateway.url, user.key, doubtful, 'doubtful');
+    t.equal((await submitOnce(gateway.url, user.key, body, 'kept')).text, accepted.text);
+    const settled = await submitOnce(gateway.url, user.key, doubtful, 'doubtful');
     t.equal(settled.status, 202);
-    const again = await submit(gateway.url, user.key, doubtful, 'doubtful');
+    const again = await submitOnce(gateway.url, user.key, doubtful, 'doubtful');
     t.equal(again.text, settled.text);
     t.equal(again.headers.get('idempotent-replayed'), 'true');
-    const rival = await submit(gateway.url, user.key, doubtful, 'another key');
+    const rival = await submitOnce(gateway.url, user.key, doubtful, 'another key');
     t.equal(codeOf(rival), 'duplicate_signal_id');
   },
 );

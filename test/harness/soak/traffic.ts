@@ -13,7 +13,6 @@ import {
   patiently,
   status,
   submit,
-  submitPatiently,
 } from '../../support/api.js';
 import { openReader } from '../../support/event-reader.js';
 import type { Chance } from '../chance.js';
@@ -184,7 +183,7 @@ export class Traffic {
       }),
     );
     const sentAt = performance.now();
-    const answer = await submitPatiently(this.url, user.key, body, idempotencyKey);
+    const answer = await submit(this.url, user.key, body, idempotencyKey);
     this.#expect('submit', user, answer, [202]);
     if (answer.status !== 202) return;
     const { requestId } = answer.body as { requestId: string };

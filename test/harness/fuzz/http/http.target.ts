@@ -4,7 +4,7 @@
  * contain the same.
  */
 import { openStore } from '../../../../src/store/lmdb-store.js';
-import { bearer, call, signal, submitPatiently } from '../../../support/api.js';
+import { bearer, call, signal, submit } from '../../../support/api.js';
 import { eventually } from '../../../support/eventually.js';
 import type { Plugin } from '../../../support/plugin.js';
 import { FuzzedGateway, openTerminal, type Member } from '../fuzzed-gateway.js';
@@ -125,7 +125,7 @@ async function whileServed(
   let isOver = false;
   const serve = async (): Promise<void> => {
     while (!isOver) {
-      const answer = await submitPatiently(gateway.url, victim.key, signal());
+      const answer = await submit(gateway.url, victim.key, signal());
       const isServed = answer.status === 202;
       run.verdict.hold('who does nothing wrong is served', isServed, () => answer.text);
       if (!isServed) return;
@@ -147,7 +147,7 @@ async function settle({ gateway, fixtures, ledger, run }: HttpRun): Promise<void
   const isDelivered = true;
   const meant = { signalId: last['signalId'] as string, payload: last['payload'], isDelivered };
   ledger.allow({ kind: 'signal', signal: meant, idempotencyKey: '' }, 'the last of its round');
-  const answer = await submitPatiently(gateway.url, attacker.key, last);
+  const answer = await submit(gateway.url, attacker.key, last);
   run.verdict.hold('the attacker is served too', answer.status === 202, () => answer.text);
   await eventually(() => ledger.hasDelivered(meant.signalId) && ledger.isComplete).catch(
     () => undefined,
