@@ -20,7 +20,8 @@ function asWritten(command: string): void {
 }
 
 async function operate(dataDir: string, ...args: string[]): Promise<void> {
-  asWritten(`signalbox ${args.join(' ').replace(/\S+\/(?=ann\.jsonl)/, '/tmp/')}`);
+  const shown = args.map((arg) => arg.replace(/^.+\/(?=ann\.jsonl$)/, '/tmp/'));
+  asWritten(`signalbox ${shown.join(' ')}`);
   const { code, stderr } = await signalboxIn(dataDir, args);
   if (code !== 0) throw new Error(`signalbox ${args.join(' ')}: ${stderr}`);
 }
@@ -63,7 +64,7 @@ t.test(
 
     const setMap = (node: string): Promise<string> => {
       asWritten(`set map /etc/haproxy/nodes.map ${ann} ${node}`);
-      return haproxy.admin(`set map ${files.map} ${ann} ${node}`);
+      return haproxy.admin(`set map ${files.map.replaceAll(' ', '\\ ')} ${ann} ${node}`);
     };
     t.equal(await setMap('moving'), '');
     const during = await submit(JSON.stringify(signal({ ttlMs: 300_000 })), 'during');
