@@ -1,16 +1,7 @@
 /** Who carries a command out: the gateway of the directory, or the command itself, and never both. */
-import {
-  chownSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { perform } from '../../src/admin/client.js';
@@ -29,6 +20,7 @@ import { dataDirOf } from '../support/gateway.js';
 import { startGateway } from '../support/gateway-process.js';
 import { eventually } from '../support/eventually.js';
 import { runInProcess } from '../support/in-process.js';
+import { directoryOfNobody, nobody, noOtherOwner } from '../support/other-user.js';
 import { endAfter, poseAsGateway } from '../support/posing-gateway.js';
 import { startProgram } from '../support/program.js';
 import { addUsers } from '../support/users.js';
@@ -237,19 +229,11 @@ t.test('a command that waits for a gateway to end does its work after it', async
   t.equal(await stopped, 0);
 });
 
-const isRoot = process.geteuid?.() === 0;
-const nobody = 65_534;
 t.test(
   'what root does on the directory of another user leaves no file of root’s there',
-  { skip: isRoot ? false : 'only root can try it' },
+  { skip: noOtherOwner() },
   async (t) => {
-    // Below /tmp, since that user must be able to reach it.
-    const folder = mkdtempSync(join(tmpdir(), 'signalbox-owner-'));
-    t.teardown(() => rmSync(folder, { recursive: true }));
-    chownSync(folder, nobody, nobody);
-    const dataDir = join(folder, 'data');
-    mkdirSync(dataDir, { mode: 0o700 });
-    chownSync(dataDir, nobody, nobody);
+    const { dataDir } = directoryOfNobody(t);
     t.match(await perform({ dataDir, ...shippedSettings }, 'user.add', newUser), {
       user: { email: ann },
     });

@@ -4,13 +4,11 @@ import t from 'tap';
 import type { Subject } from '../../src/doctor/check.js';
 import { checkConfigAccess } from '../../src/doctor/config-access.js';
 import { loadSettings } from '../../src/settings.js';
-import { directoryOfNobody, nobody } from '../support/other-user.js';
-
-const isRoot = process.geteuid?.() === 0;
+import { directoryOfNobody, nobody, noOtherOwner } from '../support/other-user.js';
 
 t.test(
   'a config file that the gateway’s user cannot read is a problem, with its remedy',
-  { skip: !isRoot && 'only root can judge for another user' },
+  { skip: noOtherOwner() },
   async (t) => {
     const { folder, dataDir } = directoryOfNobody(t);
     chmodSync(folder, 0o755);

@@ -1,11 +1,13 @@
 /**
  * What the runner of the suite gives to each file, for one that runs alone as `node build/test/NAME.test.js`: time for
- * a busy machine, where tap would give 30 s, and directories that outlive their users.
+ * a busy machine, where tap would give 30 s, directories that outlive their users, and modes of files as they are asked
+ * for, whatever the user's umask is.
  */
 import t, { Test } from 'tap';
 
 if (process.env['TAP_TIMEOUT'] === undefined) t.setTimeout(300_000);
 guardDirectories(t);
+process.umask(0o022);
 
 /**
  * tap removes a test's directory before it runs the teardowns, unless a teardown was set before the directory was

@@ -9,14 +9,22 @@ import { signalbox } from './signalbox.js';
 
 export const nobody = 65_534;
 
-/** @returns why such a test cannot run here: to be given as `skip`. */
-export function noOtherUser(): string | false {
+/** @returns why there can be no directory of that user here: to be given as `skip`. */
+export function noOtherOwner(): string | false {
   if (process.geteuid?.() !== 0) return 'only root can run as another user';
+  const reach = spawnSync('test', ['-x', tmpdir()], { uid: nobody, gid: nobody });
+  return reach.status === 0 ? false : `another user cannot reach ${tmpdir()}`;
+}
+
+/** @returns why that user can run no command here: to be given as `skip`. */
+export function noOtherUser(): string | false {
+  const reason = noOtherOwner();
+  if (reason !== false) return reason;
   const { status } = asNobody(['--version']);
   return status === 0 ? false : 'another user cannot read the program';
 }
 
-/** An existing data directory of that user, below /tmp, where the user can reach it. */
+/** An existing data directory of that user, below the temporary directory, where the user can reach it. */
 export function directoryOfNobody(t: Test): { readonly folder: string; readonly dataDir: string } {
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-user-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
