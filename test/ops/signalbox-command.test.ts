@@ -13,12 +13,12 @@ import { tmpdir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { nobody } from '../support/other-user.js';
+import { nobody, noOtherOwner } from '../support/other-user.js';
 import { signalbox as program } from '../support/signalbox.js';
 
 const ops = fileURLToPath(new URL('../../../ops/', import.meta.url));
 const script = join(ops, 'signalbox');
-const isRoot = process.geteuid?.() === 0;
+const skip = noOtherOwner();
 
 /** A folder that every user can enter. */
 function folder(t: Test): string {
@@ -153,7 +153,7 @@ t.test('flags of Node in a drop-in are for the service alone', async (t) => {
   t.equal(lines[1], 'args doctor');
 });
 
-t.test('root’s command runs as the user of the service', { skip: !isRoot }, async (t) => {
+t.test('root’s command runs as the user of the service', { skip }, async (t) => {
   const { unit, path } = machine(t, 'nobody', ['Group=']);
   writeFileSync(join(path, 'environment'), 'SIGNALBOX_PORT=9000\n', { mode: 0o600 });
   writeFileSync(unit, `${readFileSync(unit, 'utf8')}\nGroup=${groupOfNobody()}\n`);
@@ -163,7 +163,7 @@ t.test('root’s command runs as the user of the service', { skip: !isRoot }, as
   t.ok(lines.includes('SIGNALBOX_PORT=9000'), 'root reads what the user may not');
 });
 
-t.test('anybody else is told what to do', { skip: !isRoot }, async (t) => {
+t.test('anybody else is told what to do', { skip }, async (t) => {
   const { unit } = machine(t, 'root');
   const { status, stderr } = run(unit, ['user', 'list'], nobody);
   t.equal(status, 1);
@@ -172,7 +172,7 @@ t.test('anybody else is told what to do', { skip: !isRoot }, async (t) => {
 
 t.test(
   'the user of the service is told of an environment file that root has kept',
-  { skip: !isRoot },
+  { skip },
   async (t) => {
     const { unit, path } = machine(t, 'nobody');
     writeFileSync(join(path, 'environment'), '', { mode: 0o600 });
