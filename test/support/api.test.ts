@@ -2,6 +2,7 @@
 import t from 'tap';
 import { submit } from './api.js';
 import { startFakeApi } from './fake-api.js';
+import { rawCall } from './raw-client.js';
 
 t.test('a signal that a hanging disk refused is sent again with the same key', async (t) => {
   const api = await startFakeApi();
@@ -19,4 +20,14 @@ t.test('a signal that a hanging disk refused is sent again with the same key', a
   for (const { headers } of api.seen) {
     t.equal(headers['idempotency-key'], first?.headers['idempotency-key']);
   }
+});
+
+t.test('so does a raw client; an answer that only mentions the code is taken', async (t) => {
+  const api = await startFakeApi();
+  t.teardown(() => api.close());
+  const body = { error: { code: 'storage_unavailable' } };
+  const headers = { 'content-length': `${JSON.stringify(body).length}` };
+  api.play({ status: 503, headers, body }, { status: 200, headers, body });
+  t.equal((await rawCall(api.baseUrl, 'POST', '/'))?.status, 200);
+  t.equal(api.seen.length, 2);
 });

@@ -146,8 +146,9 @@ export function request(
 export function rawPatiently(
   ask: () => Promise<RawAnswer | undefined>,
 ): Promise<RawAnswer | undefined> {
-  const tellsIt = ({ body }: RawAnswer) =>
-    answersOfHangingDisk.some((code) => body.includes(`"${code}"`));
+  // The API's document and the metrics have these words, too.
+  const tellsIt = ({ status, body }: RawAnswer) =>
+    status >= 400 && answersOfHangingDisk.some((code) => body.includes(`"${code}"`));
   return until(ask, (answer) => answer === undefined || !tellsIt(answer));
 }
 
