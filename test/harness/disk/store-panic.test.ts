@@ -5,7 +5,8 @@
  */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import '../../support/alone.js';
@@ -62,7 +63,10 @@ t.test(
   { skip: hasCompiler ? false : 'needs a C compiler' },
   async (t) => {
     const directory = t.testdir({ 'shim.c': shim });
-    const library = join(directory, 'shim.so');
+    // LD_PRELOAD ends a path at a space, which the test's own directory may have.
+    const folder = mkdtempSync(join(tmpdir(), 'signalbox-shim-'));
+    t.teardown(() => rmSync(folder, { recursive: true }));
+    const library = join(folder, 'shim.so');
     const made = spawnSync('cc', [
       '-shared',
       '-fPIC',

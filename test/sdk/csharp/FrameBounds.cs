@@ -18,6 +18,8 @@ sealed class Sender : SignalboxPlugin
         var sender = new Sender(args[0]);
         sender.Stop();
         string line;
+        // Of another locale, such as C, the characters of a frame would be other ones.
+        Console.InputEncoding = System.Text.Encoding.UTF8;
         while ((line = Console.In.ReadLine()) != null)
         {
             try { Console.WriteLine(sender.Send((Fields)Json.Read(line)) ? "" : "false"); }

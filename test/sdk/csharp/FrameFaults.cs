@@ -17,6 +17,8 @@ sealed class Idle : SignalboxPlugin
     static int Main(string[] args)
     {
         string line;
+        // Of another locale, such as C, the characters of a frame would be other ones.
+        Console.InputEncoding = System.Text.Encoding.UTF8;
         while ((line = Console.In.ReadLine()) != null) Console.WriteLine(FrameFault.In((Fields)Json.Read(line)));
         var idle = new Idle(args[0]);
         idle.Stop();
