@@ -112,6 +112,22 @@ t.test('a read that is aborted under way is aborted', async (t) => {
   t.match(result, { ok: false, error: { kind: 'aborted' } });
 });
 
+t.test('no read that is aborted beforehand is asked for', async (t) => {
+  api.play(statusOf('completed'));
+  const client = scripted.client();
+  const options = { signal: AbortSignal.abort() };
+  const source = { platform: 'terminal_a', instanceId: 'desk-1', accountName: 'Sim101' };
+  const reads = [
+    client.status('req_1', options),
+    client.waitForResult('req_1', { ...options, timeoutMs: 1_000 }),
+    client.open(options),
+    client.sources(options),
+    client.snapshot(source, options),
+  ];
+  for (const read of reads) t.match(await read, { ok: false, error: { kind: 'aborted' } });
+  t.equal(api.seen.length, 0);
+});
+
 t.test(
   'a gateway that does not wait is asked at once, after 1, 2, 5, then every 10 s',
   async (t) => {
