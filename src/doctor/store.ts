@@ -184,6 +184,7 @@ function runExaminer(directory: string, lock?: DirectoryLock): Promise<Examinati
     ...inherited,
   ];
   const child = fork(examiner, [directory], { stdio });
+  if (child.pid !== undefined) lock?.nameHolder(child.pid);
   let message: ExaminerMessage;
   let errors = '';
   child.on('message', (told: ExaminerMessage) => (message = told));

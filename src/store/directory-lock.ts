@@ -38,6 +38,8 @@ export interface Holder {
 export interface DirectoryLock {
   /** A child that inherits this descriptor holds the lock as well, until it ends. */
   readonly file: number;
+  /** Names such a child as the holder: it may outlive this process. */
+  nameHolder(pid: number): void;
   release(): void;
 }
 
@@ -56,8 +58,7 @@ export function tryLockDirectory(directory: string, role: Role): DirectoryLock |
     file = openSync(path, constants.O_RDWR | constants.O_CREAT, privateFileMode);
     fchmodSync(file, privateFileMode);
     if (!tryLock(file)) return holderOf(path);
-    ftruncateSync(file);
-    writeSync(file, `${process.pid} ${role}\n`, 0);
+    writeHolder(file, { pid: process.pid, role });
     syncDirectory(directory);
     isHeld = true;
   } catch (error) {
@@ -70,7 +71,11 @@ export function tryLockDirectory(directory: string, role: Role): DirectoryLock |
     if (!isHeld && file !== undefined) closeSync(file);
   }
   const held = file;
-  return { file: held, release: () => closeSync(held) };
+  return {
+    file: held,
+    nameHolder: (pid) => writeHolder(held, { pid, role }),
+    release: () => closeSync(held),
+  };
 }
 
 /** Waits for a command that holds the lock. Throws `StoreRefused` at once when a gateway has it. */
@@ -117,6 +122,11 @@ export function busyMessage(directory: string, pid: number): string {
     `The data directory ${directory} is in use by another command (process ${pid}), which has not ` +
     `ended within ${lockWaitMs / 1000} seconds. Wait until it has, or end it, and try again.`
   );
+}
+
+function writeHolder(file: number, { pid, role }: Holder): void {
+  ftruncateSync(file);
+  writeSync(file, `${pid} ${role}\n`, 0);
 }
 
 /** A gateway of an earlier version wrote its process id without a role. */

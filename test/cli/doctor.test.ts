@@ -108,10 +108,11 @@ async function aStoppedExaminer(dataDir: string): Promise<{ doctor: RunningComma
   const doctor = startCommand(['doctor', '--data-dir', dataDir, '--port', '0', '--ops-port', '0']);
   let hasEnded = false as boolean;
   void doctor.ended.then(() => (hasEnded = true));
-  const children = `/proc/${doctor.process.pid}/task/${doctor.process.pid}/children`;
+  const doctorPid = `${doctor.process.pid}`;
   const found = await eventually(() => {
     if (hasEnded) return 'ended';
-    const pids = readFileSync(children, 'utf8').trim().split(' ').filter(Boolean);
+    const children = procFile(doctorPid, `task/${doctorPid}/children`);
+    const pids = children.trim().split(' ').filter(Boolean);
     const isExaminer = (pid: string): boolean =>
       procFile(pid, 'cmdline').includes('store-examiner');
     return pids.find((pid) => isExaminer(pid) && process.kill(Number(pid), 'SIGSTOP'));
@@ -139,7 +140,7 @@ t.test(
     doctor.process.kill('SIGKILL');
     await doctor.ended;
     const lock = tryLockDirectory(dataDir, 'gateway');
-    t.same(lock, { pid: doctor.process.pid, role: 'command' });
+    t.same(lock, { pid, role: 'command' }, 'who can be ended is named');
     if ('release' in lock) lock.release();
     process.kill(pid, 'SIGCONT');
     (await lockDirectory(dataDir, 'gateway')).release();
