@@ -125,13 +125,14 @@ export function busyMessage(directory: string, pid: number): string {
 }
 
 function writeHolder(file: number, { pid, role }: Holder): void {
-  ftruncateSync(file);
-  writeSync(file, `${pid} ${role}\n`, 0);
+  // In place: a full disk may have no block for a file that was emptied.
+  ftruncateSync(file, writeSync(file, `${pid} ${role}\n`, 0));
 }
 
 /** A gateway of an earlier version wrote its process id without a role. */
 function holderOf(path: string): Holder {
-  const [pid, role] = readFileSync(path, 'utf8').trim().split(' ');
+  // The end of a longer name may still be there.
+  const [pid, role] = readFileSync(path, 'utf8').split(/\s/);
   return { pid: Number(pid), role: role === 'command' ? 'command' : 'gateway' };
 }
 

@@ -76,6 +76,15 @@ t.test('a longer entry of an earlier holder leaves nothing behind', async (t) =>
   lock.release();
 });
 
+t.test('a look while a longer entry is overwritten sees the new holder', async (t) => {
+  const directory = t.testdir();
+  const lock = await lockDirectory(directory, 'command');
+  writeFileSync(join(directory, 'gateway.lock'), '7 command\nand\n');
+  t.same(tryLockDirectory(directory, 'gateway'), { pid: 7, role: 'command' });
+  t.equal(gatewayOn(directory), undefined);
+  lock.release();
+});
+
 t.test('what a killed gateway has written of itself refuses nobody', async (t) => {
   const directory = t.testdir();
   const lock = await lockDirectory(directory, 'command');
