@@ -167,13 +167,13 @@ function answerOf(dataDir: string, { pid }: Holder, name: OperationName, ending:
     );
   }
   const remedy =
-    'Check whether it is suspended or overloaded, and read its log; end it if it does not recover.';
+    'Check whether the gateway is suspended or overloaded, and read its log; end it if it does not recover.';
   if ('isAccepted' in ending && ending.isAccepted) {
     const isReader = readers.has(name);
     const rest =
       ending.how === 'broken'
         ? `: it has ended, or has cut the command off. ${isReader ? 'The command changes nothing: run it again.' : 'Check whether the command is in effect, and read the log of the gateway.'}`
-        : `.${isReader ? '' : ' Check whether it is in effect.'} ${remedy}`;
+        : `.${isReader ? '' : ' Check whether the command is in effect.'} ${remedy}`;
     return notPerformed(
       'outcome_unknown',
       `${gateway} accepted the command and has not reported its outcome${rest}`,

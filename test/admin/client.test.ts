@@ -219,6 +219,22 @@ t.test(
   },
 );
 
+t.test(
+  'a gateway that accepts a command and falls silent may have done it, if there is anything to do',
+  async (t) => {
+    const dataDir = await aDirectory(t);
+    await poseAsGateway(t, dataDir, (socket) => void socket.write('{"accepted":true}\n'));
+    const run = (...args: string[]) => runInProcess([...args, '--data-dir', dataDir]);
+    const [changed, read] = await Promise.all([run('user', 'delete', ann), run('user', 'list')]);
+    t.match(changed, {
+      code: 1,
+      stderr:
+        /its outcome\. Check whether the command is in effect\. Check whether the gateway is suspended/,
+    });
+    t.match(read, { code: 1, stderr: /its outcome\. Check whether the gateway is suspended/ });
+  },
+);
+
 t.test('a command that waits for a gateway to end does its work after it', async (t) => {
   const dataDir = await aDirectory(t);
   const gateway = await startGateway({ dataDir });
