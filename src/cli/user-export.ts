@@ -49,8 +49,8 @@ export function userExportCommand(io: Io): Command {
     );
 }
 
-/** Codes of a gateway that may have suspended the user and has not sent all rows. */
-const isCutOff: ReadonlySet<string> = new Set([
+/** Codes of an export whose user may be suspended, and whose rows have not all come. */
+const cutOffCodes: ReadonlySet<string> = new Set([
   'outcome_unknown',
   'store_failed',
   'internal_error',
@@ -106,7 +106,7 @@ async function write(
       },
       { onRow },
     );
-    if (outcome.ok || !isCutOff.has(outcome.code)) return outcome;
+    if (outcome.ok || !cutOffCodes.has(outcome.code)) return outcome;
     return { ...outcome, message: `${outcome.message} No file was written.${mayBeFrozen}` };
   } catch (error) {
     if (failure === undefined) throw error;
