@@ -15,6 +15,7 @@ import {
 } from '../fix/fix-terminal.js';
 import { systemClock } from '../lib/clock.js';
 import { errorText } from '../lib/error-text.js';
+import { printable } from '../lib/printable.js';
 import { JournalRefused, logIn } from '../terminal/plugin.js';
 import { exitCodes, fail, misused, refused } from './command.js';
 import { createEnding } from './ending.js';
@@ -105,7 +106,8 @@ async function run(io: Io, options: FixOptions): Promise<void> {
         print(notice);
         const failed = check ? checkFailure(notice) : endMessage(notice);
         if (failed !== undefined) {
-          fail(io, refused('terminal_ended', failed), options);
+          // The text is the venue's or the gateway's.
+          fail(io, refused('terminal_ended', printable(failed)), options);
           ending.end(exitCodes.refused);
         } else if (check && notice.kind === 'fix_logged_on') ending.end(exitCodes.done);
       },

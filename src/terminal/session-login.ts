@@ -2,6 +2,7 @@
 import { answerText } from '../lib/answer-text.js';
 import { isObject } from '../lib/is-object.js';
 import { keptAlive } from '../lib/kept-alive.js';
+import { printable } from '../lib/printable.js';
 
 export type LoginResult =
   | { readonly ok: true; readonly sessionToken: string }
@@ -61,10 +62,10 @@ async function attempt({ url, email, password }: LoginRequest): Promise<LoginRes
   const sessionToken = body['sessionToken'];
   if (status === 200 && typeof sessionToken === 'string') return { ok: true, sessionToken };
   const code = String(body['code']);
-  return {
-    ok: false,
-    message: refusals[code] ?? `The gateway refuses the login (${status} ${code}).`,
-  };
+  const message = Object.hasOwn(refusals, code)
+    ? (refusals[code] as string)
+    : `The gateway refuses the login (${status} ${printable(code)}).`;
+  return { ok: false, message };
 }
 
 /** The message of `fetch` is only "fetch failed"; the reason is in its cause. */

@@ -272,6 +272,13 @@ t.test('a sequence that is too low ends the terminal with words', async (t) => {
   t.equal(venue.connections, 1);
 });
 
+t.test('what a venue says at the end cannot write to the operator’s screen', async (t) => {
+  const { setting } = await setUp(t, { refuses: () => 'no\u001b[2J\nok' });
+  const check = startFix(t, setting, ['--check']);
+  t.equal(await check.ended(), 1);
+  t.match(check.errors(), /^[^\n]*no\?\[2J\?ok[^\n]*\n$/);
+});
+
 t.test('resetOnLogon begins anew at each logon, on both sides', async (t) => {
   const { user, venue, setting } = await setUp(t);
   const anew = { ...setting, session: { resetOnLogon: true } };

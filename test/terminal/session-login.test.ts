@@ -46,3 +46,15 @@ t.test('what is no answer of a gateway is told, and not thrown', async (t) => {
     t.match(await logIn(login), { ok: false, message: told }, name);
   }
 });
+
+t.test('the code of a refusal cannot write to the operator’s screen', async (t) => {
+  const api = await startFakeApi();
+  t.teardown(() => api.close());
+  const codes = { 'no\u001b[2J\nok': 'no?[2J?ok', constructor: 'constructor' };
+  for (const [code, shown] of Object.entries(codes)) {
+    api.play({ status: 403, body: JSON.stringify({ code }) });
+    const login = { url: api.baseUrl, email: 'ann@example.com', password: 'correct horse' };
+    const message = `The gateway refuses the login (403 ${shown}).`;
+    t.same(await logIn(login), { ok: false, message });
+  }
+});
