@@ -15,6 +15,13 @@ const passwordLengthMin = 8;
  */
 export const argon2Cost = { memoryKib: 19_456, passes: 2, lanes: 1 } as const;
 
+/**
+ * A hash that a gateway may have made, with less than 100 MB and 10 passes: a dearer one, in the file of a user who is
+ * imported, would take a thread for each of that user's logins, and make those of others wait.
+ */
+export const passwordHashForm =
+  /^\$argon2id\$v=19\$m=[1-9]\d{0,4},t=[1-9],p=1\$[A-Za-z0-9+/]{11,64}\$[A-Za-z0-9+/]{43}$/;
+
 const { memoryKib, passes, lanes } = argon2Cost;
 /**
  * Verified for an unknown email, so that the response takes as long as for a wrong password (timing attack).

@@ -5,6 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
+import { printable } from '../lib/printable.js';
 import { loadSettings, type Settings, type SettingsSources } from '../settings.js';
 import { configFile, type SettingName, settingsTable } from '../settings/table.js';
 import type { Io } from './io.js';
@@ -121,7 +122,8 @@ export function fail(
   indent = 0,
 ): void {
   if (json) io.stdout(errorJson(code, message, indent));
-  io.stderr(`${message}\n`);
+  // Some messages tell what a file holds that somebody else has written.
+  io.stderr(`${message.split('\n').map(printable).join('\n')}\n`);
   io.exitCode(exitCode);
 }
 

@@ -4,8 +4,9 @@
  * would harm the gateway for as long as it is stored. A member without a schema may be of a later version.
  */
 import Type, { type TSchema, type TUnsafe } from 'typebox';
-import { emailKey } from '../auth/email.js';
+import { emailForm, emailKey, emailLengthMax } from '../auth/email.js';
 import { keyLimitsSchema } from '../auth/key-limits.js';
+import { passwordHashForm } from '../auth/password.js';
 import { executionIdFrom, isRequestId } from '../lib/ids.js';
 import { numberOrNull, oneOf, orNull, textOrNull } from '../lib/json-types.js';
 import { compileSchema, compileSchemas } from '../lib/schema.js';
@@ -50,6 +51,7 @@ const userIdLengthMax = 64;
 const executionsMax = limits.executionsPerSignal.max;
 
 const text = Type.String();
+const email = Type.String({ maxLength: emailLengthMax, pattern: emailForm.source });
 const flag = Type.Boolean();
 const number = Type.Number();
 const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
@@ -183,9 +185,9 @@ const schemas: Readonly<Record<ExportedCollection, TSchema>> = {
   }),
   users: schemaOf<User>({
     userId: text,
-    email: text,
+    email,
     plan: text,
-    passwordHash: text,
+    passwordHash: Type.String({ pattern: passwordHashForm.source }),
     confirmed: flag,
     frozen: flag,
     tokenGeneration: count,
@@ -246,7 +248,7 @@ const keyParts: { readonly [C in ExportedCollection]?: number } = { fills: 3, so
 const isHead = compileSchema(
   schemaOf<UserFileHead>({
     userId: Type.String({ maxLength: userIdLengthMax }),
-    email: text,
+    email,
     plan: text,
     exportedAt: time,
     isMove: flag,

@@ -290,6 +290,7 @@ t.test('a file of which a record is none is refused with its line', async (t) =>
 
   const forgeries: readonly (readonly [row: string, from: string, to: string])[] = [
     ['isMove', '"email":"ann@example.com"', '"email":7'],
+    ['isMove', '"email":"ann@example.com"', '"email":"ann@example.com\\u001b[2J"'],
     ['isMove', `"userId":"${userId}"`, `"userId":"${'u'.repeat(1_970)}"`],
     ['"requests"', '"executionCount":1', '"executionCount":100000000'],
     ['"requests"', '"acceptedAt":', '"acceptedAt":1e300,"was":'],
@@ -311,6 +312,8 @@ t.test('a file of which a record is none is refused with its line', async (t) =>
     ['"users"', `"key":"${userId}"`, '"key":"usr_bob"'],
     ['"users"', '"email":"ann@example.com"', '"email":"bob@example.com"'],
     ['"users"', '"tokenGeneration":', '"tokenGeneration":true,"was":'],
+    ['"users"', '"passwordHash":"$argon2id$', '"passwordHash":"$argon2i$'],
+    ['"users"', '$m=19456,', '$m=4194304,'],
     ['"apiKeys"', `"userId":"${userId}"`, '"userId":"usr_bob"'],
     ['"apiKeys"', '"id":1', '"id":-1'],
     ['"apiKeys"', '"maxOpenOrders":1', '"maxOpenOrders":"1"'],
@@ -325,7 +328,9 @@ t.test('a file of which a record is none is refused with its line', async (t) =>
     t.ok(line.includes(from), `${row} has ${from}`);
     writeWhole(move.file, lines.with(at, line.replace(from, to)));
     const said = new RegExp(`^Line ${at + 1} of .*nothing was imported`);
-    t.match(await move.import(), { code: 1, stderr: said }, `${row}: ${to.slice(0, 60)}`);
+    const imported = await move.import();
+    t.match(imported, { code: 1, stderr: said }, `${row}: ${to.slice(0, 60)}`);
+    t.notMatch(imported.stderr, /\u001b/, 'and cannot write to the screen');
   }
   t.notOk(existsSync(move.to), 'not even the data directory');
 

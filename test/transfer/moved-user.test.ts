@@ -4,6 +4,7 @@ import { noEffects } from '../../src/admin/operation.js';
 import { upkeepOperations } from '../../src/admin/upkeep-operations.js';
 import { addUser, deleteUser, findUser, setUser, suspendUser } from '../../src/auth/accounts.js';
 import { createApiKey, revokeApiKey } from '../../src/auth/api-key.js';
+import { dummyHash } from '../../src/auth/password.js';
 import { createIdSource } from '../../src/lib/ids.js';
 import type { ApiKey, Session, User } from '../../src/model/records.js';
 import { noTrail } from '../../src/model/trail-events.js';
@@ -35,7 +36,7 @@ interface Source {
 
 async function aSource(): Promise<Source> {
   const store = createMemoryStore();
-  const fields = { email: ann, plan: 'business', passwordHash: '$', confirmed: true, now: 0 };
+  const fields = { email: ann, plan: 'business', passwordHash: dummyHash, confirmed: true, now: 0 };
   const user = await addUser(store, createIdSource(clock), fields);
   if (typeof user === 'string') throw new Error(user);
   const signal = acceptedSignal({ userId: user.userId });
@@ -214,7 +215,13 @@ t.test(
       resumed: () => setUser(store, ann, { frozen: false }),
       'added anew': async () => {
         await deleteUser(store, ann, 0);
-        const fields = { email: ann, plan: 'business', passwordHash: '$', confirmed: true, now: 0 };
+        const fields = {
+          email: ann,
+          plan: 'business',
+          passwordHash: dummyHash,
+          confirmed: true,
+          now: 0,
+        };
         await addUser(store, createIdSource(clock), fields);
       },
     };
