@@ -69,6 +69,28 @@ t.test('a PROXY v2 header is believed from anybody', async (t) => {
   t.equal(seen, '7f000001 09080706');
 });
 
+t.test(
+  'a PROXY v2 header counts before any request, and the latest replaces the others',
+  async (t) => {
+    const client = await RawClient.connect(
+      `http://127.0.0.1:${await serveAddresses(t, '127.0.0.1')}`,
+    );
+    t.teardown(() => client.cut());
+    const headers = {
+      '': '7f000001 ',
+      '0d0a0d0a000d0a515549540a2111000c0908070601010101000100aa': '7f000001 09080706',
+      '0d0a0d0a000d0a515549540a2111000c0102030401010101000100aa': '7f000001 01020304',
+      '0d0a0d0a000d0a515549540a20000000': '7f000001 ',
+    };
+    for (const [header, seen] of Object.entries(headers)) {
+      await client.send(
+        Buffer.concat([Buffer.from(header, 'hex'), Buffer.from(request('GET', '/'))]),
+      );
+      t.equal((await client.answer())?.body, seen);
+    }
+  },
+);
+
 t.test('closing the app cuts what waits for an answer, and its handler is told', async (t) => {
   const app = createApp(undefined);
   let aborted = false;
