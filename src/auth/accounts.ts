@@ -130,7 +130,7 @@ export async function revokeKeyAsOperator(
   id: number,
   now: number,
 ): Promise<string | undefined> {
-  const userId = findApiKeyOwner(store, id);
+  const userId = await findApiKeyOwner(store, id);
   if (userId === undefined) return undefined;
   return (await revokeApiKey(store, userId, id, now)) ? userId : undefined;
 }

@@ -4,9 +4,11 @@
  * The index keeps a user's revoked keys under the negative id, so that listing and counting do not read them.
  */
 import { assert } from '../lib/assert.js';
+import { nextTurn } from '../lib/turn.js';
 import type { ApiKey, KeyLimits, User } from '../model/records.js';
 import type { KeyOf } from '../store/key-layout.js';
 import type { Reader, Store, Writer } from '../store/store.js';
+import { walk } from '../store/walk.js';
 import type { Scope } from '../model/scopes.js';
 import { stopping } from './brakes.js';
 import { hashSecret, looksLikeSecret, newSecret } from './secret-hash.js';
@@ -19,6 +21,7 @@ const shownCharacters = 6;
 export const expiredKeysMax = 200;
 /** Most expired keys that a new key revokes: a user may have many from an earlier version. */
 const retiredPerKeyMax = 20;
+const usersPerTurn = 64;
 
 /** An API key and the user that it belongs to. */
 export interface KeyOwner {
@@ -175,9 +178,17 @@ export function hasApiKey(reader: Reader, userId: string, id: number): boolean {
   return reader.get('apiKeyHashes', [userId, id]) !== undefined || wasRevoked(reader, userId, id);
 }
 
-/** Reads the index of all users: only for the operator's commands. */
-export function findApiKeyOwner(reader: Reader, id: number): string | undefined {
-  return reader.range('apiKeyHashes').find(({ key }) => Math.abs(key[1]) === id)?.key[0];
+/**
+ * For the operator's commands. Asks for the key of each user, a few in each turn of the event loop: users keep a
+ * thousand revoked keys each, and reading those of all would hold up everybody.
+ */
+export async function findApiKeyOwner(reader: Reader, id: number): Promise<string | undefined> {
+  let asked = 0;
+  for (const { key: userId } of walk(reader, 'users')) {
+    if (hasApiKey(reader, userId, id)) return userId;
+    if (++asked % usersPerTurn === 0) await nextTurn();
+  }
+  return undefined;
 }
 
 export function hasExpired(key: ApiKey, now: number): boolean {
