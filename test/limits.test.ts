@@ -41,6 +41,7 @@ const documented = {
   pluginConnectionsPerUser: 64,
   sourcesPerUser: 64,
   executionsPerSignal: 64,
+  openExecutionsPerUser: 200_000,
   userRequestsPerMinute: 120,
   replayBytesPerUser: 8 * 1_048_576,
   replayBytesMax: 256 * 1_048_576,

@@ -78,6 +78,7 @@ export function createEndpoints(given: EndpointsDeps): Endpoints {
     'submit-signal': createSubmitSignal({
       ...deps,
       acceptance: core.acceptance,
+      book: core.book,
       brakes: core.brakes,
       risks: core.risks,
       quota: core.quota,

@@ -19,6 +19,7 @@ import type { Registry } from '../plugins/registry.js';
 import type { AccountQuota } from '../quota/account-quota.js';
 import type { Acceptance } from '../signals/acceptance.js';
 import { platformTokens, type EnvelopeReader } from '../signals/envelope.js';
+import type { ExecutionBook } from '../signals/execution-book.js';
 import type { Idempotency } from '../signals/idempotency.js';
 import { route } from '../signals/routing.js';
 import type { RiskLimits } from '../signals/risk-limits.js';
@@ -49,6 +50,7 @@ export interface SubmitSignalDeps {
   readonly quota: AccountQuota;
   readonly storage: StorageHealth;
   readonly registry: Pick<Registry, 'active' | 'isConnected'>;
+  readonly book: Pick<ExecutionBook, 'roomOf'>;
   /** Time from the read body to the written 202, in seconds. */
   readonly acceptLatency: Histogram;
 }
@@ -85,7 +87,7 @@ export function createSubmitSignal(deps: SubmitSignalDeps): KeyEndpoint {
       envelope.instanceId ?? null,
       envelope.accountName ?? null,
       registry.active(userId),
-      limits.executionsPerSignal,
+      Math.min(limits.executionsPerSignal, deps.book.roomOf(userId)),
     );
     const payload = parsed.memberText;
     const risk = risks.judge(apiKey, { envelope, payload, targets });

@@ -206,7 +206,10 @@ export class FrameHandler {
     const before = entry.execution;
     const after = book.apply(
       entry,
-      report(toExecutionReport(evidence), limits.fillsPerExecution),
+      report(
+        toExecutionReport(evidence),
+        Math.min(limits.fillsPerExecution, before.fills.length + book.roomOf(entry.userId)),
+      ),
       options,
     );
     // A backward report may still apply its fill.

@@ -24,6 +24,8 @@ export interface EntryOwner {
 export interface SourceEntries {
   readonly userId: string;
   readonly source: string;
+  /** Listed fills of the entries. */
+  fills: number;
   readonly entries: Map<string, BookEntry>;
 }
 
@@ -47,6 +49,8 @@ export class BookEntry implements Stored, Deadline {
   durableFills = 0;
   /** The API key whose open orders it is counted among; only `OpenOrders` changes it. */
   countedFor: number | undefined;
+  /** How many of its fills its source counts; only the index changes it. */
+  countedFills = 0;
   heapIndex = -1;
   /** Undefined before the entry is in the book; null once it has left: the execution may have another entry. */
   source: SourceEntries | null | undefined;

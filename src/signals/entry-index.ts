@@ -38,6 +38,19 @@ export class EntryIndex {
     return [...(this.#sources.get(userId)?.get(source)?.entries.values() ?? [])];
   }
 
+  /** @returns the number of a user's entries and of their fills. Few sources have entries. */
+  countOf(userId: string): number {
+    let count = 0;
+    for (const { entries, fills } of this.#sourcesOf(userId)) count += entries.size + fills;
+    return count;
+  }
+
+  countFills(entry: BookEntry, fills: number): void {
+    if (entry.source == null) return;
+    entry.source.fills += fills - entry.countedFills;
+    entry.countedFills = fills;
+  }
+
   /** @returns false if the entry is in the index already, or has left it. */
   add(entry: BookEntry, sourceKey?: string): boolean {
     if (entry.source !== undefined) return false;
@@ -50,7 +63,7 @@ export class EntryIndex {
     const source = sourceKey ?? targetKey(entry.execution) ?? '';
     let found = sources.get(source);
     if (found === undefined) {
-      found = { userId, source, entries: new Map() };
+      found = { userId, source, fills: 0, entries: new Map() };
       sources.set(source, found);
     }
     found.entries.set(entry.executionId, entry);
@@ -63,6 +76,7 @@ export class EntryIndex {
   remove(entry: BookEntry): boolean {
     const { source } = entry;
     if (source == null) return false;
+    this.countFills(entry, 0);
     source.entries.delete(entry.executionId);
     entry.source = null;
     this.#size--;

@@ -38,7 +38,7 @@ export interface ExecutionBookDeps {
   readonly writer: WriteQueue;
   readonly clock: Clock;
   readonly retentionClock: RetentionClock;
-  readonly limits: Pick<Limits, 'executionRetentionDays'>;
+  readonly limits: Pick<Limits, 'executionRetentionDays' | 'openExecutionsPerUser'>;
   readonly brakes: Pick<Brakes, 'stopOf'>;
   readonly owed: Pick<OwedCancels, 'take' | 'decided'>;
   readonly timeouts: Pick<ExecutionTimeouts, 'begin' | 'arm' | 'disarm' | 'due' | 'mayBeSentAgain'>;
@@ -62,6 +62,12 @@ export class ExecutionBook implements EntryOwner {
 
   get size(): number {
     return this.#index.size;
+  }
+
+  /** How many more executions, or fills of them, the user may hold in memory. */
+  roomOf(userId: string): number {
+    const { openExecutionsPerUser } = this.#deps.limits;
+    return Math.max(0, openExecutionsPerUser - this.#index.countOf(userId));
   }
 
   /**
@@ -327,6 +333,7 @@ export class ExecutionBook implements EntryOwner {
 
   #keep(entry: BookEntry, sourceKey?: string): void {
     if (this.#index.add(entry, sourceKey)) this.openOrders.update(entry, entry.execution);
+    this.#index.countFills(entry, entry.execution.fills.length);
   }
 
   #drop(entry: BookEntry): void {

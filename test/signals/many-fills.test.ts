@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import type { Static } from 'typebox';
-import type { Fill } from '../../src/model/execution.js';
+import type { Execution, Fill } from '../../src/model/execution.js';
 import { HeldCommits } from '../support/held-commits.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
@@ -11,8 +11,8 @@ import { SignalReader } from '../../src/signals/signal-reader.js';
 import { type signalSchema, toExecutionView } from '../../src/signals/signal-view.js';
 import { anExecution, aFill } from './an-execution.js';
 
-async function resting(fillsPerExecution = 10_000) {
-  const gateway = new SimulatedGateway({ limits: { fillsPerExecution } });
+async function resting(fillsPerExecution = 10_000, openExecutionsPerUser = 200_000) {
+  const gateway = new SimulatedGateway({ limits: { fillsPerExecution, openExecutionsPerUser } });
   const plugin = await gateway.plugin();
   const [id = ''] = await gateway.submit({ payload: '{"quantity":1000000}' });
   plugin.say({ type: 'ack', executionId: id });
@@ -58,6 +58,31 @@ t.test('a fill that waits for the disk keeps no list of the fills before it', as
     ['f0', ...fillIds],
   );
 });
+
+t.test(
+  'of the open executions of a user and their fills, so many are held in memory',
+  async (t) => {
+    const { gateway, plugin, id } = await resting(10_000, 3);
+    for (const n of [1, 2, 3, 4]) tell(plugin, id, aFill(`f${n}`, 1));
+    await turns();
+    const { fills, filledQuantity } = read(gateway, id) as Execution;
+    t.strictSame(
+      [fills.length, filledQuantity],
+      [2, 4],
+      'further fills are counted, and not listed',
+    );
+    const [denied = ''] = await gateway.submit();
+    t.match(read(gateway, denied), { status: 'denied', reasonCode: 'too_many_executions' });
+    t.equal(gateway.book.roomOf('u1'), 0);
+    t.equal(gateway.book.roomOf('u2'), 3, 'another user has room');
+
+    plugin.say({ type: 'report', seq: ++seq, executionId: id, status: 'cancelled' });
+    await turns();
+    t.equal(gateway.book.roomOf('u1'), 3, 'a final one is not held');
+    const [next = ''] = await gateway.submit();
+    t.match(read(gateway, next), { status: 'dispatched' });
+  },
+);
 
 t.test('a record has the first fills; each further one has a row of its own', async (t) => {
   const { gateway, plugin, id } = await resting();

@@ -231,7 +231,7 @@ export class SimulatedGateway {
           envelope.instanceId ?? null,
           envelope.accountName ?? null,
           this.registry.active(owner.userId),
-          this.limits.executionsPerSignal,
+          Math.min(this.limits.executionsPerSignal, this.book.roomOf(owner.userId)),
         ),
         isConnected: (source) => this.registry.isConnected(owner.userId, source),
         acceptedAt: this.clock.now(),
