@@ -29,15 +29,19 @@ export function createReadSignal({ signals, waits, rights }: ReadSignalDeps): Ke
   function answer(exchange: Exchange, caller: KeyOwner, read: ReadSignal | undefined): void {
     if (read === undefined) exchange.fail('request_not_found');
     else if (!read.isLong) exchange.reply(200, read.json());
-    else turns.run(caller.user.userId, exchange, () => replyLater(exchange, caller, read));
+    else replyLater(exchange, caller, read);
   }
 
-  /** Makes a long text; each turn of the event loop makes one. */
+  /** Makes a long text, a part in each turn of the event loop. */
   function replyLater(exchange: Exchange, caller: KeyOwner, read: ReadSignal): void {
-    // The key may have been revoked meanwhile.
-    const refusal = rights.refusalNow(caller, scope);
-    if (refusal === undefined) exchange.reply(200, read.json());
-    else exchange.fail(refusal);
+    const steps = read.steps();
+    turns.run(caller.user.userId, exchange, () => {
+      const { value: text, done } = steps.next();
+      if (done !== true) return false;
+      // The key may have been revoked meanwhile.
+      const refusal = rights.refusalNow(caller, scope);
+      return refusal === undefined ? exchange.reply(200, text) : exchange.fail(refusal);
+    });
   }
 
   return (exchange, caller) => {

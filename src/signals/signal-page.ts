@@ -6,7 +6,7 @@
 import { executionStretch } from '../lib/ids.js';
 import { isFinal } from '../model/execution.js';
 import { newestRequestIds } from './newest-requests.js';
-import type { SignalReader } from './signal-reader.js';
+import type { ReadSignal, SignalReader } from './signal-reader.js';
 
 export const pageFilters = ['open', 'completed', 'all'] as const;
 export type PageFilter = (typeof pageFilters)[number];
@@ -40,6 +40,8 @@ export class SignalPage {
   #last: string | null = null;
   #records = 0;
   #textLength = 0;
+  /** Makes the text of a long request. */
+  #long: Iterator<void, Buffer, void> | undefined;
 
   constructor(reader: SignalReader, query: PageQuery) {
     this.#reader = reader;
@@ -52,12 +54,18 @@ export class SignalPage {
 
   /** Does a part of the work. @returns true when the page is done. */
   step(): boolean {
+    if (this.#long !== undefined && !this.#goOn(this.#long)) return false;
     const stepEnd = this.#records + recordsPerStep;
     while (!this.#isDone() && this.#records < stepEnd) {
       const requestId = this.#next.value as string;
-      this.#look(requestId);
+      const read = this.#look(requestId);
       this.#last = requestId;
       this.#next = this.#candidates.next();
+      if (read?.isLong === true) {
+        this.#long = read.steps();
+        return false;
+      }
+      if (read !== undefined) this.#add(read.json());
     }
     return this.#isDone();
   }
@@ -77,16 +85,29 @@ export class SignalPage {
     );
   }
 
-  #look(requestId: string): void {
+  /** @returns false when the long text has further steps. */
+  #goOn(long: Iterator<void, Buffer, void>): boolean {
+    const { value, done } = long.next();
+    if (done !== true) return false;
+    this.#long = undefined;
+    this.#add(value);
+    return true;
+  }
+
+  /** @returns the request; undefined if the filter leaves it out. */
+  #look(requestId: string): ReadSignal | undefined {
     const { userId, filter } = this.#query;
     this.#records++;
     // Skips most open requests before their payload is read.
-    if (filter === 'completed' && this.#hasOpen(requestId)) return;
+    if (filter === 'completed' && this.#hasOpen(requestId)) return undefined;
     const read = this.#reader.read(userId, requestId);
-    if (read === undefined) return;
+    if (read === undefined) return undefined;
     this.#records += read.records.length + recordsPerRequest;
-    if (filter !== 'all' && read.isCompleted !== (filter === 'completed')) return;
-    const text = read.json().toString();
+    return filter === 'all' || read.isCompleted === (filter === 'completed') ? read : undefined;
+  }
+
+  #add(json: Buffer): void {
+    const text = json.toString();
     this.#texts.push(text);
     this.#textLength += text.length;
   }

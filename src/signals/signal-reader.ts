@@ -16,10 +16,12 @@ export interface ReadSignal {
   readonly records: readonly Execution[];
   /** Whether every execution is final. */
   readonly isCompleted: boolean;
-  /** Whether making the JSON takes milliseconds. */
+  /** Whether making the JSON takes milliseconds: take `steps`, one in each turn of the event loop. */
   readonly isLong: boolean;
   /** JSON of the request and its executions. The bytes are shared: do not change them. */
   json(): Buffer;
+  /** Makes the same JSON in steps. */
+  steps(): Iterator<void, Buffer, void>;
 }
 
 export interface SignalReaderDeps {
@@ -70,31 +72,45 @@ export class SignalReader {
       0,
     );
     const isLong = length > longFrom;
+    const steps = (): Generator<void, Buffer, void> => this.#json(userId, request, records);
     return {
       records,
       isCompleted: isCompleted(records),
       isLong,
       json: () => {
         if (kept !== undefined) return kept;
-        const executions = this.#withFills(userId, records);
-        const json = Buffer.from(JSON.stringify(toSignalView(request, executions)));
+        const json = last(steps());
         if (!isLong) kept = json;
         return json;
       },
+      steps,
     };
   }
 
+  *#json(
+    userId: string,
+    request: SignalRequest,
+    records: readonly Execution[],
+  ): Generator<void, Buffer, void> {
+    const executions = yield* this.#withFills(userId, records);
+    return Buffer.from(JSON.stringify(toSignalView(request, executions)));
+  }
+
   /** Adds the fills to the records, as far as the answer has room. */
-  #withFills(userId: string, records: readonly Execution[]): ShownExecution[] {
+  *#withFills(
+    userId: string,
+    records: readonly Execution[],
+  ): Generator<void, ShownExecution[], void> {
     let left = this.#deps.fillsMax;
-    return records.map((record) => {
-      const fills = firstFills(this.store, userId, record, left);
+    const shown: ShownExecution[] = [];
+    for (const record of records) {
+      const fills = yield* firstFills(this.store, userId, record, left);
       left -= fills.length;
       const isCut = fills.length < record.fills.length + (record.fillRows ?? 0);
       // Most records are returned as they are: a copy of each would slow down every read.
-      if (!isCut && fills === record.fills) return record;
-      return { ...record, fills, isCut };
-    });
+      shown.push(!isCut && fills === record.fills ? record : { ...record, fills, isCut });
+    }
+    return shown;
   }
 
   /** The store returns the same object for an unchanged record. */
@@ -113,5 +129,13 @@ export class SignalReader {
   /** @returns the execution as clients see it. */
   shown(userId: string, execution: Execution): Execution {
     return this.#deps.owed?.decided(userId, execution) ?? execution;
+  }
+}
+
+/** Takes all steps at once. */
+function last<T>(steps: Iterator<void, T, void>): T {
+  for (;;) {
+    const { value, done } = steps.next();
+    if (done === true) return value;
   }
 }

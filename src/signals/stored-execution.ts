@@ -4,6 +4,7 @@
  */
 import { isSettled, type Execution, type Fill } from '../model/execution.js';
 import type { Reader, Writer } from '../store/store.js';
+import { walk } from '../store/walk.js';
 
 /** Most orders have fewer, and so no row beside their record. */
 const inlineMax = 16;
@@ -72,16 +73,24 @@ export function fromRecord(reader: Reader, userId: string, record: Execution): E
   return execution;
 }
 
-/** @returns the first `max` fills of an execution: the record's own list if it holds just those. */
-export function firstFills(
+/** Rows read in one step of `firstFills`: a millisecond or two. */
+const rowsPerStep = 128;
+
+/** @returns, in steps, the first `max` fills of an execution: the record's own list if it holds just those. */
+export function* firstFills(
   reader: Reader,
   userId: string,
   { executionId, fills, fillRows = 0 }: Execution,
   max: number,
-): readonly Fill[] {
-  const limit = Math.min(fillRows, max - fills.length);
-  if (limit <= 0) return fills.length > max ? fills.slice(0, max) : fills;
-  return [...fills, ...readRows(reader, userId, executionId, limit)];
+): Generator<void, readonly Fill[], void> {
+  const count = Math.min(fills.length + fillRows, max);
+  if (count <= fills.length) return fills.length > max ? fills.slice(0, max) : fills;
+  const found = [...fills];
+  for (const { record } of walk(reader, 'fills', { prefix: [userId, executionId] })) {
+    if (found.push(record) === count) break;
+    if (found.length % rowsPerStep === 0) yield;
+  }
+  return found;
 }
 
 function readRows(reader: Reader, userId: string, executionId: string, limit: number): Fill[] {

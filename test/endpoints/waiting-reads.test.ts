@@ -34,6 +34,10 @@ const long: ReadSignal = {
   isCompleted: true,
   isLong: true,
   json: () => Buffer.from('{}'),
+  *steps() {
+    yield;
+    return this.json();
+  },
 };
 
 t.test('a key that was revoked gets no list, and no long status', async (t) => {

@@ -7,7 +7,9 @@ import { HeldCommits } from '../support/held-commits.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
 import { readExecution } from '../../src/signals/stored-execution.js';
-import { SignalReader } from '../../src/signals/signal-reader.js';
+import { SignalPage } from '../../src/signals/signal-page.js';
+import { type ReadSignal, SignalReader } from '../../src/signals/signal-reader.js';
+import type { Reader } from '../../src/store/store.js';
 import { type signalSchema, toExecutionView } from '../../src/signals/signal-view.js';
 import { anExecution, aFill } from './an-execution.js';
 
@@ -179,6 +181,48 @@ t.test(
     }
   },
 );
+
+t.test('a step of a long answer reads a part of the fills, for a status and a list', async (t) => {
+  const { gateway, plugin, id } = await resting();
+  for (let i = 1; i <= 600; i++) tell(plugin, id, aFill(`f${i}`, 1));
+  await turns();
+  let rows = 0;
+  const store: Reader = {
+    ...gateway.store,
+    range(collection, wanted) {
+      const found = gateway.store.range(collection, wanted);
+      if (collection === 'fills') rows += found.length;
+      return found;
+    },
+  };
+  const reader = new SignalReader({ store, fillsMax: 10_000 });
+  const read = reader.read('u1', gateway.execution(id).requestId) as ReadSignal;
+  t.ok(read.isLong);
+  const query = { userId: 'u1', filter: 'all', limit: 50, before: undefined } as const;
+  const page = new SignalPage(reader, query);
+  const steps = read.steps();
+  let text = '';
+  const isDone = { status: false, list: false };
+  const stepOf = {
+    status() {
+      const { value, done = false } = steps.next();
+      if (done) text = String(value);
+      return done;
+    },
+    list: () => page.step(),
+  };
+  for (const kind of ['status', 'list'] as const) {
+    while (!isDone[kind]) {
+      rows = 0;
+      isDone[kind] = stepOf[kind]();
+      t.ok(rows <= 200, `${rows} fills in a step of the ${kind}`);
+    }
+  }
+  const { executions } = JSON.parse(text) as Static<typeof signalSchema>;
+  t.equal(executions[0]?.fills.length, 600);
+  t.equal(read.json().toString(), text);
+  t.equal(page.text, `{"signals":[${text}],"next":null}`);
+});
 
 t.test('a record of an earlier version, with all fills in it, is read and goes on', async (t) => {
   const { gateway, plugin, id } = await resting();
