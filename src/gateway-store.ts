@@ -1,6 +1,5 @@
 /** Opens the store of a gateway. Reports what happens to its log, its index and the disk. */
 import { every, type Clock } from './lib/clock.js';
-import { minuteMs } from './lib/durations.js';
 import { sweeperModule } from './retention/sweep.js';
 import { holdRecords } from './store/held-records.js';
 import { openStore } from './store/lmdb-store.js';
@@ -38,13 +37,18 @@ export function openGatewayStore(deps: GatewayStoreDeps): GatewayStore {
       else log.warn({ dataDir }, 'the commit that hung has ended');
     },
   });
-  let toldAt = -Infinity;
-  /** Logs once a minute at most: the store tries every second. */
+  /** The store tries every second: the log tells when a failure begins and when it ends. */
+  let isIndexFailing = false;
   function tellIndexFailed(reason: string): void {
-    const now = clock.monotonic();
-    if (now - toldAt < minuteMs) return;
-    toldAt = now;
-    log.error({ reason }, 'data.mdb cannot be written; the log keeps the commits that it lacks');
+    if (isIndexFailing) return;
+    isIndexFailing = true;
+    const message = 'data.mdb cannot be written; the log keeps the commits that it lacks';
+    log.error({ dataDir, reason }, message);
+  }
+  function lookAtIndex(): void {
+    if (!isIndexFailing || store.index().failure !== undefined) return;
+    isIndexFailing = false;
+    log.warn({ dataDir }, 'data.mdb can be written again');
   }
   function tellCommitFailed(reason: string): void {
     const message = 'a commit failed: nothing is accepted until the disk takes writes';
@@ -77,7 +81,10 @@ export function openGatewayStore(deps: GatewayStoreDeps): GatewayStore {
     }),
   );
   health.watch(store);
-  const look = every(clock, commitLookMs, () => health.look());
+  const look = every(clock, commitLookMs, () => {
+    health.look();
+    lookAtIndex();
+  });
   const stopLooking = (): void => {
     look.cancel();
     health.stop();

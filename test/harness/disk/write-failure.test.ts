@@ -140,3 +140,37 @@ t.test(
     t.equal(codeOf(rival), 'duplicate_signal_id');
   },
 );
+
+t.test(
+  'each failure of data.mdb alone is told when it begins and when it ends, and not in between',
+  { skip },
+  async (t) => {
+    const gateway = await startTestGateway(t);
+    const told = await untilWhole(gateway, async () => {
+      // The few frames of a new log fit below the limit that the broken disk sets; a page of data.mdb does not.
+      await gateway.restart('SIGTERM');
+      const { opsUrl, process, log } = gateway.process;
+      const failures = async (): Promise<number> =>
+        Number(/^signalbox_index_fills_failed_total (\d+)$/m.exec(await metricsOf(opsUrl))?.[1]);
+      const ends = (): number => log().split('data.mdb can be written again').length - 1;
+      for (const [index, command] of ['halt', 'resume'].entries()) {
+        const before = await failures();
+        breakDisk(process);
+        await gateway.command(command);
+        await eventually(async () => (await failures()) >= before + 2);
+        mendDisk(process);
+        await eventually(() => ends() === index + 1);
+      }
+      return log().match(/"msg":"data\.mdb [^;"]*/g);
+    });
+    const [begins, ends] = ['data.mdb cannot be written', 'data.mdb can be written again'];
+    t.same(
+      told,
+      [begins, ends, begins, ends].map((text) => `"msg":"${text}`),
+    );
+  },
+);
+
+async function metricsOf(opsUrl: string): Promise<string> {
+  return (await fetch(`${opsUrl}/metrics`)).text();
+}
