@@ -204,6 +204,7 @@ export class FrameHandler {
   #report(entry: BookEntry, evidence: Evidence, options?: ApplyOptions): Effect {
     const { book, timeouts, confirmLatency, reportsIgnored, fillsDuplicate, limits } = this.#deps;
     const before = entry.execution;
+    if (evidence.fill !== undefined && isKnown(before, evidence.fill)) fillsDuplicate.add();
     const after = book.apply(
       entry,
       report(
@@ -214,11 +215,7 @@ export class FrameHandler {
     );
     // A backward report may still apply its fill.
     if (after?.status !== evidence.status) reportsIgnored.add();
-    if (after === undefined) {
-      const { fill } = evidence;
-      if (fill !== undefined && isKnown(before, fill)) fillsDuplicate.add();
-      return 'none';
-    }
+    if (after === undefined) return 'none';
     const waitedMs = timeouts.msSinceSent(entry);
     if (before.confirmedAt === null && waitedMs !== undefined) {
       confirmLatency.observe(waitedMs / 1000);

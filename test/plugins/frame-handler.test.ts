@@ -348,6 +348,17 @@ t.test('an ack of what is still queued does not keep it from being sent', async 
   t.strictSame(plugin.submitted, ['s1']);
 });
 
+t.test('a known fill is counted, also when its report brings a new status', async (t) => {
+  const { gateway, plugin, id } = await dispatched();
+  const fill = { fillId: 'f1', price: 1, quantity: 2, filledAt: '2026-01-15T12:00:00Z' };
+  const report = { type: 'report', executionId: id, fill };
+  plugin.say({ ...report, seq: 1, status: 'partially_filled' });
+  plugin.say({ ...report, seq: 2, status: 'filled' });
+  await turns();
+  t.equal(gateway.instruments.fillsDuplicate.value, 1);
+  t.equal(gateway.instruments.reportsIgnored.value, 0);
+});
+
 t.test('what is ignored is acknowledged and counted, duplicate fills apart', async (t) => {
   const { gateway, plugin, id } = await dispatched();
   const fill = { fillId: 'f1', price: 1, quantity: 2, filledAt: '2026-01-15T12:00:00Z' };
