@@ -1,6 +1,6 @@
-/** Whether the gateway's two ports are free for it, or held by the gateway that runs. */
+/** Whether the gateway's two ports are free for it, or held by the gateway that runs, and whether that one is ready. */
 import { once } from 'node:events';
-import { get as getPlain, type IncomingMessage } from 'node:http';
+import { get as getPlain, type IncomingHttpHeaders } from 'node:http';
 import { get as getSecure } from 'node:https';
 import { createServer } from 'node:net';
 import { reachableHost } from '../lib/host.js';
@@ -17,8 +17,19 @@ interface Place {
   readonly flags: string;
   /** A page by whose answer `isOurs` tells a gateway from other programs. */
   readonly url: string;
-  readonly isOurs: (answer: IncomingMessage) => boolean;
+  readonly isOurs: (answer: Answer) => boolean;
+  /** Whether the page tells if the gateway is ready. */
+  readonly tellsReadiness: boolean;
 }
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly headers: IncomingHttpHeaders;
+  /** The first part of the body, which is all of a short one. */
+  readonly text: string;
+}
+
+const notReady = 503;
 
 export const checkPorts: Check = async ({ settings, gatewayPid }) => {
   const { host, port, opsHost, opsPort, tlsCert } = settings;
@@ -35,6 +46,7 @@ export const checkPorts: Check = async ({ settings, gatewayPid }) => {
       flags: '--host and --port',
       url: `${scheme}://${reachableHost(host)}:${port}/`,
       isOurs: ({ headers }) => headers['x-trace-id'] !== undefined,
+      tellsReadiness: false,
     },
     {
       name: 'ops port',
@@ -42,8 +54,9 @@ export const checkPorts: Check = async ({ settings, gatewayPid }) => {
       port: opsPort,
       flags: '--ops-host and --ops-port',
       url: `http://${reachableHost(opsHost)}:${opsPort}/readyz`,
-      isOurs: ({ statusCode, headers }) =>
-        [200, 503].includes(statusCode ?? 0) && headers['cache-control'] === 'no-store',
+      isOurs: ({ status, headers }) =>
+        [200, notReady].includes(status ?? 0) && headers['cache-control'] === 'no-store',
+      tellsReadiness: true,
     },
   ];
   return Promise.all(places.map((place) => checkPort(place, gatewayPid)));
@@ -83,7 +96,13 @@ async function checkPort(place: Place, gatewayPid: number | undefined): Promise<
     );
   }
   if (gatewayPid !== undefined) {
-    return report.ok(`${shown} answers for the running gateway (process ${gatewayPid}).`);
+    const answers = `${shown} answers for the running gateway (process ${gatewayPid})`;
+    if (!place.tellsReadiness) return report.ok(`${answers}.`);
+    if (answer.status !== notReady) return report.ok(`${answers}: ${answer.text}.`);
+    return report.problem(
+      `${answers}, which is not ready: ${answer.text}.`,
+      'Look up "SignalboxNotReady" in ops/runbook.md: it tells what each reason means, and what to do.',
+    );
   }
   return report.warning(
     `${shown} is in use by a gateway with another data directory; none runs on this data directory.`,
@@ -105,13 +124,21 @@ async function tryPort(host: string, port: number): Promise<string | undefined> 
   }
 }
 
-/** The head of the answer; undefined when none comes. The certificate is looked at elsewhere. */
-function ask(url: string): Promise<IncomingMessage | undefined> {
+/** @returns undefined when no answer comes. The certificate is looked at elsewhere. */
+function ask(url: string): Promise<Answer | undefined> {
   const options = { timeout: answerTimeoutMs, agent: false, rejectUnauthorized: false };
   return new Promise((resolve) => {
     const request = (url.startsWith('https:') ? getSecure : getPlain)(url, options, (answer) => {
-      answer.resume();
-      resolve(answer);
+      const { statusCode: status, headers } = answer;
+      const read = (text: string): void => {
+        resolve({ status, headers, text });
+        request.destroy();
+      };
+      answer
+        .setEncoding('utf8')
+        .on('error', () => resolve(undefined))
+        .once('data', read)
+        .once('end', () => read(''));
     });
     request.on('timeout', () => request.destroy());
     request.on('error', () => resolve(undefined));

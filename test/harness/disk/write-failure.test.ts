@@ -1,9 +1,11 @@
 /** The real process on a disk that fails every write: its answers, what it keeps, how it recovers. */
 import t from 'tap';
+import type { Finding } from '../../../src/doctor/finding.js';
 import { codeOf, signal, status, submit, submitOnce, type Answer } from '../../support/api.js';
 import { report, tell } from '../../support/frames.js';
 import { startTestGateway, type TestGateway, type TestUser } from '../../support/gateway.js';
 import { eventually } from '../../support/eventually.js';
+import { signalboxIn } from '../../support/in-process.js';
 import type { Plugin } from '../../support/plugin.js';
 import {
   breakDisk,
@@ -146,6 +148,7 @@ t.test(
   { skip },
   async (t) => {
     const gateway = await startTestGateway(t);
+    let problems: readonly string[] = [];
     const told = await untilWhole(gateway, async () => {
       // The few frames of a new log fit below the limit that the broken disk sets; a page of data.mdb does not.
       await gateway.restart('SIGTERM');
@@ -158,11 +161,17 @@ t.test(
         breakDisk(process);
         await gateway.command(command);
         await eventually(async () => (await failures()) >= before + 2);
+        if (index === 0) problems = await problemsOf(gateway);
         mendDisk(process);
         await eventually(() => ends() === index + 1);
       }
       return log().match(/"msg":"data\.mdb [^;"]*/g);
     });
+    const notReady = /ops port .* which is not ready: data\.mdb cannot be written\./;
+    t.ok(
+      problems.some((message) => notReady.test(message)),
+      'the doctor calls it a problem',
+    );
     const [begins, ends] = ['data.mdb cannot be written', 'data.mdb can be written again'];
     t.same(
       told,
@@ -170,6 +179,14 @@ t.test(
     );
   },
 );
+
+/** What `signalbox doctor` calls a problem. */
+async function problemsOf({ dataDir, process }: TestGateway): Promise<string[]> {
+  const ports = ['--port', new URL(process.url).port, '--ops-port', new URL(process.opsUrl).port];
+  const { stdout } = await signalboxIn(dataDir, ['doctor', '--json', ...ports]);
+  const { findings } = JSON.parse(stdout) as { findings: Finding[] };
+  return findings.filter(({ level }) => level === 'problem').map(({ message }) => message);
+}
 
 async function metricsOf(opsUrl: string): Promise<string> {
   return (await fetch(`${opsUrl}/metrics`)).text();
