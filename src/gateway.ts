@@ -177,6 +177,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     connection: core.terminals.connections,
     connectionLimit,
     trail,
+    upgradesRefused: instruments.upgradesRefused,
     onError: (error) => unexpected({ err: error }, 'a plugin connection failed'),
   });
   http.register(app);

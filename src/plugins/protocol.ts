@@ -27,6 +27,20 @@ export const seqJumpMax = 2 ** 42;
 /** The connection is closed at this number of bad frames. */
 export const badFramesMax = 3;
 
+/** Why an upgrade is refused, as the log calls it, and the status of the answer. */
+export const upgradeRefusals = {
+  upgrade_required: 426,
+  invalid_session: 401,
+  shutting_down: 503,
+  account_moving: 503,
+  bad_upgrade: 400,
+  bad_request: 400,
+  too_many_connections: 429,
+  too_fast: 429,
+} as const;
+
+export type UpgradeRefusal = keyof typeof upgradeRefusals;
+
 /** 4000 to 4499: reconnect with backoff. 4500 to 4999: do not reconnect automatically. */
 // oxfmt-ignore
 export const closeCodes = {

@@ -11,6 +11,7 @@ import type { ConnectionLimit } from '../http/connection-limit.js';
 import type { HttpRequest, HttpResponse, TemplatedApp, WebSocket } from '../http/uws.js';
 import { RequestHead } from '../http/request-head.js';
 import { headersOfStatus, statusLine } from '../http/status-line.js';
+import type { CounterSet } from '../lib/instruments.js';
 import type { TrailLog } from '../model/trail-events.js';
 import { addressText } from '../quota/partition.js';
 import type { Reader } from '../store/store.js';
@@ -21,7 +22,14 @@ import {
   type PluginSocket,
 } from './connection.js';
 import { Intake } from './intake.js';
-import { frameBytesMax, messageBytesMax, pluginPath, subprotocol } from './protocol.js';
+import {
+  frameBytesMax,
+  messageBytesMax,
+  pluginPath,
+  subprotocol,
+  upgradeRefusals,
+  type UpgradeRefusal,
+} from './protocol.js';
 
 /** Limit of the send buffer; above it the connection is closed as too slow. */
 const outgoingBytesMax = 1024 * 1024;
@@ -34,19 +42,6 @@ const congestedBytes = outgoingBytesMax / 4;
 const droppingBytesMax = outgoingBytesMax + 4 * frameBytesMax;
 /** A peer that answers no ping for this many seconds is disconnected. */
 const idleTimeoutSeconds = 60;
-
-/** Why an upgrade is refused, as the log calls it, and the status of the answer. */
-const upgradeRefusals = {
-  upgrade_required: 426,
-  invalid_session: 401,
-  shutting_down: 503,
-  account_moving: 503,
-  bad_upgrade: 400,
-  bad_request: 400,
-  too_many_connections: 429,
-  too_fast: 429,
-} as const;
-type UpgradeRefusal = keyof typeof upgradeRefusals;
 
 const route = `GET ${pluginPath}`;
 /** `Retry-After` if no connection is free: when one will end is not known. */
@@ -67,6 +62,7 @@ export interface PluginSocketsDeps {
   readonly addressOf: AddressOf;
   readonly isDraining: () => boolean;
   readonly trail: TrailLog;
+  readonly upgradesRefused: CounterSet<UpgradeRefusal>;
   readonly connection: ConnectionDeps;
   readonly connectionLimit: Pick<ConnectionLimit, 'webSocketClosed'>;
   readonly onError: (error: unknown) => void;
@@ -93,6 +89,7 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
     retryMs: number,
   ): void {
     const status = upgradeRefusals[code];
+    deps.upgradesRefused.add(code);
     deps.trail.note('refused', { ...who, route, status, code, keyId: undefined });
     res.cork(() => {
       res.writeStatus(statusLine(status)).writeHeader('X-Trace-Id', who.traceId);

@@ -5,7 +5,12 @@
 import { errors, type ErrorCode } from '../errors.js';
 import { streamEnds, type StreamEnd } from '../events/event-streams.js';
 import { Counter, CounterSet, CounterTable, Histogram, latencyBounds } from '../lib/instruments.js';
-import { connectionEnds, type ConnectionEnd } from '../plugins/protocol.js';
+import {
+  connectionEnds,
+  upgradeRefusals,
+  type ConnectionEnd,
+  type UpgradeRefusal,
+} from '../plugins/protocol.js';
 import { executionStates, type ExecutionStatus } from '../model/execution.js';
 import { reasonCodes, type ReasonCode } from '../model/reason-codes.js';
 
@@ -46,6 +51,8 @@ export interface Instruments {
   readonly ordersByPlatform: CounterTable<ExecutionStatus>;
   /** Executions that were denied, by reason. */
   readonly deniedByReason: CounterSet<ReasonCode>;
+  /** Refused upgrades of plugins, by reason. */
+  readonly upgradesRefused: CounterSet<UpgradeRefusal>;
   readonly connectionsClosed: CounterSet<ConnectionEnd>;
   readonly streamsClosed: CounterSet<StreamEnd>;
 }
@@ -114,6 +121,7 @@ export function createInstruments(routes: readonly { readonly operation: string 
     executionsByStatus: new CounterSet(statuses),
     ordersByPlatform: new CounterTable(statuses),
     deniedByReason: new CounterSet(reasonCodes),
+    upgradesRefused: new CounterSet(Object.keys(upgradeRefusals) as UpgradeRefusal[]),
     connectionsClosed: new CounterSet(connectionEnds),
     streamsClosed: new CounterSet(streamEnds),
   };

@@ -89,6 +89,7 @@ export const families: readonly Family[] = [
   { name: 'nodejs_heap_size_limit_bytes', type: 'gauge', help: 'Heap limit of Node; a process that exceeds it crashes.', read: (_, g) => [{ value: g.hostMetrics.heapLimitBytes() }] },
   { name: 'tls_certificate_expiry_timestamp_seconds', type: 'gauge', help: 'Unix time at which the served certificate expires; absent without TLS.', read: (_, g) => valueIfKnown(g.hostMetrics.certificateExpirySeconds) },
   { name: 'open_streams', type: 'gauge', help: 'Open event streams.', read: (_, g) => [{ value: g.openStreams() }] },
+  { name: 'plugin_upgrades_refused_total', type: 'counter', help: 'Refused connections of plugins, by reason; "invalid_session": the session has expired or was revoked, and the terminal must log in again.', read: (i) => countedSamples('reason', i.upgradesRefused) },
   { name: 'plugin_connections_closed_total', type: 'counter', help: 'Closed plugin connections, by close reason; "terminal_left": closed by the plugin or the network.', read: (i) => countedSamples('reason', i.connectionsClosed) },
   { name: 'streams_closed_total', type: 'counter', help: 'Closed event streams, by close reason; "client_left": closed by the client or the network, "not_allowed": the key, user, plan or API no longer allows the stream.', read: (i) => countedSamples('reason', i.streamsClosed) },
 ];

@@ -6,6 +6,8 @@ import { noTrail } from '../../src/model/trail-events.js';
 import { Budgets, framesPerUpgrade } from '../../src/plugins/budget.js';
 import { pluginPath, subprotocol } from '../../src/plugins/protocol.js';
 import { type PluginSocketsDeps, registerPluginSockets } from '../../src/plugins/socket.js';
+import { routes } from '../../src/routes.js';
+import { createInstruments } from '../../src/telemetry/instruments.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { RecordedResponse } from '../support/recorded-response.js';
 import { shippedLimits } from '../support/shipped-limits.js';
@@ -52,6 +54,7 @@ async function setUp() {
     addressOf: () => Uint8Array.of(192, 0, 2, 1),
     isDraining: () => false,
     trail: noTrail,
+    upgradesRefused: createInstruments(routes).upgradesRefused,
     connection: { budgets } as PluginSocketsDeps['connection'],
     onError(error) {
       throw error;

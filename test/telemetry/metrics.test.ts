@@ -1,7 +1,7 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import t from 'tap';
 import { streamEnds } from '../../src/events/event-streams.js';
-import { connectionEnds } from '../../src/plugins/protocol.js';
+import { connectionEnds, upgradeRefusals } from '../../src/plugins/protocol.js';
 import { routes } from '../../src/routes.js';
 import { errors } from '../../src/errors.js';
 import { reasonCodes } from '../../src/model/reason-codes.js';
@@ -127,7 +127,8 @@ t.test('no label takes a value from outside', async (t) => {
   }
   const operations: string[] = [...routes.map(({ operation }) => operation), 'none'];
   const labelNames = new Set<string>();
-  const reasons: string[] = [...connectionEnds, ...streamEnds, ...reasonCodes];
+  const refusals = Object.keys(upgradeRefusals);
+  const reasons: string[] = [...connectionEnds, ...refusals, ...streamEnds, ...reasonCodes];
   const codes = Object.keys(errors);
   for (const { name, labels } of parse(await metrics.scrape()).samples) {
     if (name.startsWith('signalbox_nodejs_')) continue;

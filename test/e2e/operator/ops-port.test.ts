@@ -170,6 +170,17 @@ t.test('each end of a connection and of a stream is counted under its reason', a
   t.same(Object.fromEntries(grown(after)), expected);
 });
 
+t.test('a plugin that is refused is counted under its reason', async (t) => {
+  const reason = 'invalid_session';
+  const key = `signalbox_plugin_upgrades_refused_total{reason="${reason}"}`;
+  const before = (await scrape()).get(key);
+  const user = await gateway.user();
+  await gateway.command('session', 'revoke', user.email);
+  await t.rejects(gateway.plugin(user));
+  const after = await scrape((samples) => samples.get(key) !== before);
+  t.equal(after.get(key), (before ?? 0) + 1);
+});
+
 t.test('no label takes a value from outside, so that traffic makes no new series', async (t) => {
   const user = await gateway.user();
   const plugin = await gateway.plugin(user);
