@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { parse } from 'yaml';
-import { createKey, login } from '../support/api.js';
+import { createKey, login, signal, submit } from '../support/api.js';
 import { certificatePem } from '../support/certificate.js';
 import { dataDirOf } from '../support/gateway.js';
 import { startGateway } from '../support/gateway-process.js';
@@ -49,6 +49,12 @@ const standIns: Readonly<Record<string, string>> = {
   journalctl: 'case "$*" in *signalbox*) cat "$GATEWAY_LOG" ;; esac',
   timedatectl: '',
   chronyc: '',
+};
+
+/** What the commands of a section show of traffic with a wrong key, and with a signal that no terminal takes. */
+const causes: Readonly<Record<string, RegExp>> = {
+  SignalboxSignalsDenied: /ann@example\.com.* denied/,
+  SignalboxCredentialsGuessed: /\d "clientAddress":"127\.0\.0\.1"/,
 };
 
 t.test(
@@ -129,6 +135,15 @@ t.test(
   },
 );
 
+t.test('the runbook looks for every line that counts an internal error', async (t) => {
+  const source = readFileSync(new URL('../src/gateway.ts', opsDirectory), 'utf8');
+  const messages = [...source.matchAll(/unexpected\(\{[^}]*\}, '([^';]+)/g)];
+  t.ok(messages.length > 3);
+  for (const [, message = ''] of messages) {
+    t.match(sections.get('SignalboxInternalErrors'), `-e '${message}'`);
+  }
+});
+
 t.test(
   'every block of commands runs against a gateway',
   {
@@ -141,7 +156,9 @@ t.test(
     const gateway = await startGateway({ dataDir });
     t.teardown(() => gateway.kill());
     const { token } = await login(gateway.url, 'ann@example.com');
-    await createKey(gateway.url, token);
+    const { key } = await createKey(gateway.url, token);
+    await submit(gateway.url, key, signal());
+    await submit(gateway.url, 'svc_api_wrong', signal());
     const certificate = join(directory, 'cert.pem');
     writeFileSync(certificate, certificatePem);
     const logFile = join(directory, 'log');
@@ -154,6 +171,7 @@ t.test(
       GATEWAY_LOG: logFile,
       CERT: certificate,
     };
+    const outputs = new Map<string, string>();
     for (const block of blocks) {
       writeFileSync(logFile, gateway.log());
       // Each block has a shell of its own: the first sets addresses of a real installation.
@@ -161,6 +179,11 @@ t.test(
       const { ok, output } = await shell.run(block);
       t.ok(ok, `${block}${output}`);
       if (block.includes('/plugin/v1')) t.match(output, /^401$/m, 'as the runbook says');
+      outputs.set(block, output);
+    }
+    for (const [alert, cause] of Object.entries(causes)) {
+      const own = blocks.filter((block) => sections.get(alert)?.includes(block));
+      t.match(own.map((block) => outputs.get(block)).join('\n'), cause, `${alert} shows its cause`);
     }
     t.equal(gateway.process.exitCode, null, 'and the gateway still serves');
   },
