@@ -15,9 +15,9 @@ import { executionStates, type ExecutionStatus } from '../model/execution.js';
 import { reasonCodes, type ReasonCode } from '../model/reason-codes.js';
 
 export interface Instruments {
-  /** Completed requests by operation and status; status 0 means that the client disconnected. */
+  /** Answered requests by operation and status; status 0 means that the client disconnected. */
   readonly requests: RequestCounts;
-  /** Seconds from a request's head to the end of its response, one histogram per operation. */
+  /** Seconds from a request's head until its response is written or its stream opened, one histogram per operation. */
   readonly requestLatency: readonly Histogram[];
   /** Counts one request. @param routeIndex its index in the route table; -1 for no route. */
   readonly requestEnded: (routeIndex: number, status: number, seconds: number) => void;

@@ -45,8 +45,8 @@ export interface Family {
 
 // oxfmt-ignore
 export const families: readonly Family[] = [
-  { name: 'http_requests_total', type: 'counter', help: 'Completed requests, by operation and status; status "aborted" means that the client disconnected before the response.', read: requestSamples },
-  { name: 'http_request_duration_seconds', type: 'histogram', help: 'Time from the head of a request to the end of its response.', read: requestLatencySamples },
+  { name: 'http_requests_total', type: 'counter', help: 'Answered requests, by operation and status; an event stream counts when it opens. Status "aborted" means that the client disconnected before the response.', read: requestSamples },
+  { name: 'http_request_duration_seconds', type: 'histogram', help: 'Time from the head of a request until its response is written, or its event stream opened.', read: requestLatencySamples },
   { name: 'accept_duration_seconds', type: 'histogram', help: 'Time from the head of a signal to its 202.', read: (i) => histogramSamples(i.acceptLatency) },
   { name: 'commit_duration_seconds', type: 'histogram', help: 'Time from the first write of a commit until it is flushed to disk.', read: (i) => histogramSamples(i.commitLatency) },
   { name: 'log_flush_duration_seconds', type: 'histogram', help: 'Duration of a write of the log, which makes a group of commits durable.', read: (i) => histogramSamples(i.flushLatency) },

@@ -101,7 +101,9 @@ t.test('counters and gauges agree with the traffic', async (t) => {
     'signalbox_http_requests_total{operation="submit-signal",status="422"}': 1,
     'signalbox_http_requests_total{operation="list-sources",status="401"}': 1,
     'signalbox_http_requests_total{operation="cancel-order",status="202"}': 1,
+    // The stream is still open: it counts from its opening, and not for as long as it lasts.
     'signalbox_http_requests_total{operation="stream-events",status="200"}': 1,
+    'signalbox_http_request_duration_seconds_count{operation="stream-events"}': 1,
     signalbox_accept_duration_seconds_count: accepted,
     signalbox_dispatch_duration_seconds_count: 3,
     signalbox_confirm_duration_seconds_count: 2,
