@@ -53,11 +53,14 @@ export function figuresOf(before: Scrape, after: Scrape): Figures {
     const value = gauge(name);
     return value === null ? null : value === 1;
   };
+  const startOf = (scrape: Scrape) => sumOf(scrape, 'process_start_time_seconds');
+  // A gateway that was started anew may have counted more than the one before it.
+  const isSameProcess = startOf(before) === startOf(after);
   /** Null after a clock step or a restart of the gateway between the two scrapes. */
   const rate = (name: string, isWanted?: (labels: Sample['labels']) => boolean): number | null => {
     const now = sumOf(after, name, isWanted);
     const grown = (now ?? NaN) - (sumOf(before, name, isWanted) ?? 0);
-    return grown >= 0 && intervalSeconds > 0 ? grown / intervalSeconds : null;
+    return isSameProcess && grown >= 0 && intervalSeconds > 0 ? grown / intervalSeconds : null;
   };
   const startedAt = gauge('process_start_time_seconds');
   const cpu = rate('process_cpu_seconds_total');
@@ -84,7 +87,9 @@ export function figuresOf(before: Scrape, after: Scrape): Figures {
         ])
         .filter(([, perSecond]) => perSecond > 0),
     ),
-    latencySeconds: record(latencies, (name) => quantilesOf(before, after, name)),
+    latencySeconds: record(latencies, (name) =>
+      quantilesOf(isSameProcess ? before : new Map(), after, name),
+    ),
     openExecutions: gauge('open_executions'),
     connectedPlugins: gauge('connected_plugins'),
     openStreams: gauge('open_streams'),

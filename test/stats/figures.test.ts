@@ -65,6 +65,20 @@ t.test(
   },
 );
 
+t.test(
+  'a gateway started anew gives no rate, also when it has counted more than the one before',
+  (t) => {
+    const few = ['signalbox_process_start_time_seconds 1', 'signalbox_signals_accepted_total 2'];
+    const many = ['signalbox_process_start_time_seconds 2', 'signalbox_signals_accepted_total 30'];
+    t.match(figuresOf(scrape(1, few), scrape(3, many)), {
+      signalsPerSecond: null,
+      signalsAccepted: 30,
+      uptimeSeconds: 1,
+    });
+    t.end();
+  },
+);
+
 t.test('quantiles are of what came between the two scrapes', (t) => {
   const buckets = (counts: readonly number[]) =>
     ['0.001', '0.01', '0.1', '+Inf'].map(
