@@ -1,9 +1,10 @@
 /**
- * Records when each API key was last used. Requests update memory only, and a timer flushes the updates in one
- * batch, so that a read does not cost a disk write. A crash loses at most the last interval.
+ * Records when each API key was last used. Requests update memory only, and a timer flushes the updates in a few
+ * batches, so that a read does not cost a disk write. A crash loses at most the last interval.
  */
 import type { ApiKey } from '../model/records.js';
 import { every, type Clock } from '../lib/clock.js';
+import { slicesOf } from '../lib/slices.js';
 import { StoreFailure, type Reader, type Store } from '../store/store.js';
 import { hasApiKey } from './api-key.js';
 
@@ -23,22 +24,25 @@ interface KeyUse {
 }
 
 const flushIntervalMs = 10_000;
+/** Keys in one write: ten thousand at once would hold up the event loop for tens of milliseconds. */
+export const usesPerWrite = 256;
 
 export function createKeyUses(store: Store, clock: Clock): KeyUses {
   /** Uses that may not be durable yet, by the key's id. */
   const unflushed = new Map<number, KeyUse>();
 
   async function flush(): Promise<void> {
-    if (unflushed.size === 0) return;
     const batch = [...unflushed].map(([keyId, { userId, usedAt }]) => ({ keyId, userId, usedAt }));
-    await store.transact((transaction) => {
-      for (const { keyId, userId, usedAt } of batch) {
-        // Writes nothing for a key that was removed meanwhile.
-        if (hasApiKey(transaction, userId, keyId)) transaction.put('apiKeyUses', keyId, usedAt);
+    for (const uses of slicesOf(batch, usesPerWrite)) {
+      await store.transact((transaction) => {
+        for (const { keyId, userId, usedAt } of uses) {
+          // Writes nothing for a key that was removed meanwhile.
+          if (hasApiKey(transaction, userId, keyId)) transaction.put('apiKeyUses', keyId, usedAt);
+        }
+      });
+      for (const { keyId, usedAt } of uses) {
+        if (unflushed.get(keyId)?.usedAt === usedAt) unflushed.delete(keyId);
       }
-    });
-    for (const { keyId, usedAt } of batch) {
-      if (unflushed.get(keyId)?.usedAt === usedAt) unflushed.delete(keyId);
     }
   }
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createKeyUses } from '../../src/auth/api-key-uses.js';
+import { createKeyUses, usesPerWrite } from '../../src/auth/api-key-uses.js';
 import { StoreFailure, type Store } from '../../src/store/store.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
@@ -54,6 +54,24 @@ t.test('a failed batch is neither forgotten nor a crash', async (t) => {
   await uses.stop();
 });
 
+t.test(
+  'the uses of many keys are written in slices, and those behind a failed one stay',
+  async (t) => {
+    const { store, clock, writes, failing } = await setUp(2 * usesPerWrite + 1);
+    const uses = createKeyUses(store, clock);
+    const written = (): number => store.range('apiKeyUses').length;
+    for (let id = 1; id <= 2 * usesPerWrite + 1; id++) uses.touch(key(id), 100);
+    const flushed = uses.flush();
+    await writes[0];
+    t.equal(written(), usesPerWrite);
+    failing.failNextCommits(1);
+    await t.rejects(flushed, StoreFailure);
+    t.equal(written(), usesPerWrite);
+    await uses.stop();
+    t.equal(written(), 2 * usesPerWrite + 1);
+  },
+);
+
 t.test('stopping writes what is left and ends the timer', async (t) => {
   const { store, clock, writes } = await setUp();
   const uses = createKeyUses(store, clock);
@@ -88,11 +106,11 @@ function key(id: number) {
   return { id, userId: 'u1' };
 }
 
-/** A store with three keys of u1, whose writes can be counted, awaited and made to fail. */
-async function setUp() {
+/** A store with keys of u1, from 1 on, whose writes can be counted, awaited and made to fail. */
+async function setUp(keys = 3) {
   const inner = createMemoryStore();
   await inner.write((batch) => {
-    for (const id of [1, 2, 3]) batch.put('apiKeyHashes', ['u1', id], `hash ${id}`);
+    for (let id = 1; id <= keys; id++) batch.put('apiKeyHashes', ['u1', id], `hash ${id}`);
   });
   const clock = new SimulatedClock();
   const writes: Promise<unknown>[] = [];
