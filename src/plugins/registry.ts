@@ -25,6 +25,8 @@ import {
 const lastSeenIntervalMs = 15_000;
 /** A crash shortens a source's heartbeat window by at most this fraction of it. */
 const lastSeenWritesPerWindow = 8;
+/** Sources in one write: ten thousand at once would hold up the event loop for tens of milliseconds. */
+export const sourcesPerWrite = 256;
 /**
  * Not the retention of executions, which may be a day: the orders that rest at a terminal which is off over a weekend
  * would be given up, and its reports of them be lost.
@@ -54,6 +56,8 @@ export class Registry {
   readonly #byUser = new Map<string, Map<string, Source>>();
   #timers: Timer[] = [];
   #connected = 0;
+  /** Sources whose last-seen time is to be written once the slice before is on disk. */
+  #unwritten: Source[] = [];
 
   constructor(deps: RegistryDeps) {
     this.#deps = deps;
@@ -69,7 +73,10 @@ export class Registry {
     const windowPartMs = limits.heartbeatWindowMs / lastSeenWritesPerWindow;
     const intervalMs = Math.min(lastSeenIntervalMs, windowPartMs);
     this.#timers = [
-      every(clock, intervalMs, () => this.#writeLastSeen()),
+      every(clock, intervalMs, () => {
+        // While the disk refuses, the slices that wait are enough.
+        if (this.#unwritten.length === 0) this.#writeLastSeen();
+      }),
       every(clock, hourMs, () => this.#removeUnseen()),
     ];
   }
@@ -282,7 +289,19 @@ export class Registry {
   }
 
   #writeLastSeen(): void {
-    const seen = [...this.all()].filter(({ connection }) => connection !== undefined);
-    if (seen.length > 0) this.#deps.writer.write({ records: seen });
+    this.#unwritten = [...this.all()].filter(isConnected);
+    this.#writeSlice();
   }
+
+  #writeSlice(): void {
+    if (this.#unwritten.length === 0) return;
+    // One that has left meanwhile was written then, or its user is deleted.
+    const records = this.#unwritten.splice(0, sourcesPerWrite).filter(isConnected);
+    const done = this.#unwritten.length === 0 ? undefined : (): void => this.#writeSlice();
+    this.#deps.writer.write({ records, done });
+  }
+}
+
+function isConnected({ connection }: Source): boolean {
+  return connection !== undefined;
 }

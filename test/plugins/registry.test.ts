@@ -3,6 +3,7 @@ import { deleteUser } from '../../src/auth/accounts.js';
 import { sourceKey } from '../../src/model/source-name.js';
 import { dayMs } from '../../src/lib/durations.js';
 import { purgeKeyOf } from '../../src/store/key-layout.js';
+import { sourcesPerWrite } from '../../src/plugins/registry.js';
 import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
 
 t.test('a source is known after a crash from its first hello on', async (t) => {
@@ -129,6 +130,36 @@ t.test(
     t.ok(seenAt > gateway.clock.now() - 60_000, 'the newest times are on disk, and go on to be');
   },
 );
+
+t.test('the sightings of many sources are written in slices, one after the other', async (t) => {
+  const many = 2 * sourcesPerWrite + 1;
+  const gateway = new SimulatedGateway({
+    limits: { sourcesPerUser: many, pluginConnectionsPerUser: many },
+  });
+  const plugins = Array.from({ length: many }, (_, index) => {
+    const plugin = gateway.connect();
+    plugin.hello({ instanceId: `desk-${index}` });
+    return plugin;
+  });
+  await turns();
+  const begun = gateway.clock.now();
+  gateway.clock.advance(14_000);
+  for (const plugin of plugins) plugin.say({ type: 'heartbeat' });
+  const written = (): number =>
+    gateway.store.range('sources').filter(({ record }) => record.lastSeenAt > begun).length;
+  const counts = [written()];
+  gateway.memory.watchCommits(() => counts.push(written()));
+  gateway.memory.refuseWrites(true);
+  gateway.clock.advance(1_000);
+  await turns();
+  gateway.clock.advance(15_000);
+  await turns();
+  t.ok(gateway.writer.backlog <= sourcesPerWrite + 1, 'while the disk refuses, one slice waits');
+  gateway.memory.refuseWrites(false);
+  gateway.writer.retry();
+  await turns();
+  t.strictSame([...new Set(counts)], [0, sourcesPerWrite, 2 * sourcesPerWrite, many]);
+});
 
 function instances(gateway: SimulatedGateway): string[] {
   return gateway.registry.active('u1').map(({ instanceId }) => instanceId);
