@@ -80,6 +80,7 @@ export class Core {
   readonly #store: Store;
   readonly #clock: Clock;
   #aging: Timer | undefined;
+  #agingSteps: Generator<void, void, void> | undefined;
 
   constructor(deps: CoreDeps) {
     const { store, health, clock, limits, instruments } = deps;
@@ -176,9 +177,11 @@ export class Core {
     this.cancelAfter.load();
     this.terminals.presence.awaitAll();
     this.terminals.lostOrders.begin();
-    this.#aging = every(this.#clock, eventAgingMs, () =>
-      this.hub.age((userId) => this.#store.get('users', userId) !== undefined),
-    );
+    const isUser = (userId: string): boolean => this.#store.get('users', userId) !== undefined;
+    this.#aging = every(this.#clock, eventAgingMs, () => {
+      this.#agingSteps = this.hub.age(isUser);
+      void stepByTurns(this.#agingSteps);
+    });
   }
 
   /** Ends what the user has open and may not keep, after a change to the user, a key or a session. */
@@ -251,6 +254,8 @@ export class Core {
   /** Writes what is left. The store may be closed after it; no deadline fires any more. */
   async stop(): Promise<void> {
     this.#aging?.cancel();
+    // The steps that are left would read a closed store.
+    this.#agingSteps?.return();
     this.cancelAll.stop();
     this.stops.stop();
     this.terminals.lostOrders.stop();

@@ -20,6 +20,8 @@ export interface HubDeps {
 
 /** Notified subscribers are pumped at the end of the turn in one write each, or after this many events. */
 const eventsPerPumpMax = 256;
+/** Rings aged in one step: a few milliseconds, when all of their events are too old. */
+export const ringsPerStep = 32;
 /** Bytes after which notified subscribers are pumped. */
 const bytesPerPumpMax = 256 * 1024;
 
@@ -104,13 +106,14 @@ export class EventHub {
 
   /**
    * Evicts events above the replay age, and drops empty ring buffers of deleted users: an event in flight at
-   * the deletion may have created one.
+   * the deletion may have created one. Works in steps, since the events of all users may be too old at once.
    */
-  age(isUser: (userId: string) => boolean): void {
-    const now = this.#deps.clock.monotonic();
+  *age(isUser: (userId: string) => boolean): Generator<void, void, void> {
+    let aged = 0;
     for (const [userId, ring] of this.#rings) {
-      ring.age(now);
+      ring.age(this.#deps.clock.monotonic());
       if (ring.isEmpty && !isUser(userId)) this.#rings.delete(userId);
+      if (++aged % ringsPerStep === 0) yield;
     }
   }
 

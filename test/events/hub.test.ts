@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { readCursor } from '../../src/events/cursor.js';
-import { EventHub } from '../../src/events/hub.js';
+import { EventHub, ringsPerStep } from '../../src/events/hub.js';
 import { Subscriber } from '../../src/events/subscriber.js';
 import { Counter } from '../../src/lib/instruments.js';
 import { nextTurn } from '../../src/lib/turn.js';
@@ -310,10 +310,10 @@ t.test(
     publish('a', 'u2');
     clock.advance(600);
     publish('a', 'u2');
-    hub.age(() => true);
+    void [...hub.age(() => true)];
     t.equal(hub.ringOf('u1').isEmpty, false);
     clock.advance(401);
-    hub.age(() => true);
+    void [...hub.age(() => true)];
     t.equal(hub.ringOf('u1').isEmpty, true);
     t.equal(hub.ringOf('u2').isEmpty, false);
     t.equal(publish('a'), 2, 'the numbers go on');
@@ -326,11 +326,28 @@ t.test(
   async (t) => {
     const { hub, publish, clock } = setUp({ replayAgeMs: 1_000 });
     publish('a');
-    hub.age(() => false);
+    void [...hub.age(() => false)];
     t.equal(hub.ringOf('u1').lastSeq, 1);
     clock.advance(1_001);
-    hub.age(() => false);
+    void [...hub.age(() => false)];
     t.equal(hub.ringOf('u1').lastSeq, 0, 'a new one');
+  },
+);
+
+t.test(
+  'a step ages a bounded number of rings, and the steps together age all of them',
+  async (t) => {
+    const { hub, publish, clock } = setUp({ replayAgeMs: 1_000 });
+    const userIds = Array.from({ length: 2 * ringsPerStep + 1 }, (_, index) => `u${index}`);
+    for (const userId of userIds) publish('a', userId);
+    clock.advance(1_001);
+    const steps = hub.age(() => true);
+    const held = (): number => userIds.filter((userId) => !hub.ringOf(userId).isEmpty).length;
+    t.equal(held(), 2 * ringsPerStep + 1, 'nothing before the first step');
+    for (const left of [ringsPerStep + 1, 1, 0]) {
+      steps.next();
+      t.equal(held(), left);
+    }
   },
 );
 
