@@ -55,7 +55,7 @@ export class Registry {
   readonly #deps: RegistryDeps;
   readonly #byUser = new Map<string, Map<string, Source>>();
   #timers: Timer[] = [];
-  #connected = 0;
+  readonly #connected = new Set<Source>();
   /** Sources whose last-seen time is to be written once the slice before is on disk. */
   #unwritten: Source[] = [];
 
@@ -64,7 +64,7 @@ export class Registry {
   }
 
   get connectedCount(): number {
-    return this.#connected;
+    return this.#connected.size;
   }
 
   load(): void {
@@ -196,7 +196,7 @@ export class Registry {
     source.capabilities = plugin.capabilities;
     source.software = plugin.software;
     source.connection = connection;
-    if (replaced === undefined) this.#connected++;
+    this.#connected.add(source);
     this.touch(source);
     // Written at once: after a crash the source must be active, so that signals wait for its plugin.
     this.#deps.writer.write({ records: [source] });
@@ -207,7 +207,7 @@ export class Registry {
   detach(source: Source, connection: SourceConnection): boolean {
     if (source.connection !== connection) return false;
     source.connection = undefined;
-    this.#connected--;
+    this.#connected.delete(source);
     if (this.find(source.userId, source.key) === source) {
       this.#deps.writer.write({ records: [source] });
     }
@@ -289,19 +289,16 @@ export class Registry {
   }
 
   #writeLastSeen(): void {
-    this.#unwritten = [...this.all()].filter(isConnected);
+    this.#unwritten = [...this.#connected];
     this.#writeSlice();
   }
 
   #writeSlice(): void {
     if (this.#unwritten.length === 0) return;
     // One that has left meanwhile was written then, or its user is deleted.
-    const records = this.#unwritten.splice(0, sourcesPerWrite).filter(isConnected);
+    const slice = this.#unwritten.splice(0, sourcesPerWrite);
+    const records = slice.filter((source) => this.#connected.has(source));
     const done = this.#unwritten.length === 0 ? undefined : (): void => this.#writeSlice();
     this.#deps.writer.write({ records, done });
   }
-}
-
-function isConnected({ connection }: Source): boolean {
-  return connection !== undefined;
 }
