@@ -14,6 +14,8 @@ export interface Deadline {
 
 /** Each may expire an execution that is read from disk first: together some ten milliseconds. */
 const firedPerTurnMax = 256;
+/** The same in time: a dead-man's switch takes ten times as long as an expiry. */
+const firingMsMax = 4;
 /**
  * A timer later than this means that the event loop was blocked or the process suspended. No more than the
  * inaccuracy of timers, since a pause of any length may end just after a deadline.
@@ -114,10 +116,12 @@ export class Deadlines {
   /** @param until monotonic ms; fires the deadlines due by then. */
   #fire(until: number): void {
     this.#timerDue = Infinity;
+    const end = this.clock.monotonic() + firingMsMax;
     try {
       for (let fired = 0; fired < firedPerTurnMax; fired++) {
         const first = this.#heap[0];
         if (first === undefined || this.#dueAt(0) > until) break;
+        if (this.clock.monotonic() >= end) break;
         this.remove(first);
         first.task();
       }

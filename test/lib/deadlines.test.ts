@@ -80,6 +80,22 @@ t.test('a crowd never holds the loop: a turn fires a bounded number', async (t) 
   t.equal(deadlines.size, 0);
 });
 
+t.test('a crowd of long tasks never holds the loop: a turn fires for a bounded time', async (t) => {
+  const { clock, deadlines } = setUp();
+  let fired = 0;
+  const task = (): void => {
+    clock.elapse(1);
+    fired++;
+  };
+  for (let i = 0; i < 9; i++) deadlines.at(10, task);
+  clock.advance(10);
+  t.equal(fired, 4);
+  for (const count of [8, 9]) {
+    clock.advance(0);
+    t.equal(fired, count);
+  }
+});
+
 t.test('steps of the wall clock neither fire nor starve a deadline', async (t) => {
   const { clock, fired, add } = setUp();
   add(100);
