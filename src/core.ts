@@ -223,10 +223,9 @@ export class Core {
     return this.cancelAllAcceptance.ofOperator(order);
   }
 
-  /** Ends the streams and waits that are no longer allowed, after the Public API was switched. */
-  publicApiChanged(): void {
-    this.streams.recheckAll();
-    void this.waits.recheckAll();
+  /** Ends the streams and waits that are no longer allowed, after the Public API was switched. Resolves when all are. */
+  async publicApiChanged(): Promise<void> {
+    await Promise.all([this.streams.recheckAll(), this.waits.recheckAll()]);
   }
 
   /**

@@ -90,7 +90,7 @@ export const accountOperations = {
   'api.set': {
     async run({ store, effects }, { enabled }) {
       await setPublicApi(store, enabled);
-      effects.publicApiChanged();
+      await effects.publicApiChanged();
       return { enabled };
     },
   },

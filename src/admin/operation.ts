@@ -36,7 +36,8 @@ export interface StopEnd {
 export interface Effects {
   /** Applies the user's new state to its connections, streams and open executions. */
   userChanged(userId: string): void;
-  publicApiChanged(): void;
+  /** Resolves when what the switch no longer allows has ended. */
+  publicApiChanged(): Promise<void>;
   /**
    * Denies executions that were accepted and not sent, if a freeze, a halt or a revoked key covers them; of one
    * user or of all. Resolves when the denials are on disk, or the disk refuses them.
@@ -55,7 +56,7 @@ export interface Effects {
 
 export const noEffects: Effects = {
   userChanged: () => undefined,
-  publicApiChanged: () => undefined,
+  publicApiChanged: () => Promise.resolve(),
   endUnsent: () => Promise.resolve(),
   adoptUser: () => Promise.resolve(),
   cancelOrders: () => undefined,

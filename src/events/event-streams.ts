@@ -12,6 +12,8 @@ import type { Clock } from '../lib/clock.js';
 import { random } from '../lib/ids.js';
 import type { CounterSet } from '../lib/instruments.js';
 import type { Deadline, Deadlines } from '../lib/deadlines.js';
+import { slicesOf } from '../lib/slices.js';
+import { nextTurn } from '../lib/turn.js';
 import type { Scope } from '../model/scopes.js';
 
 /** The scope that a key needs for a stream. */
@@ -49,6 +51,9 @@ export interface EventStreamsDeps {
   readonly hub: EventHub;
   readonly streamsClosed: CounterSet<StreamEnd>;
 }
+
+/** Users whose streams are ended in one turn of the event loop: a few milliseconds, with three streams each. */
+export const usersPerTurn = 32;
 
 export class EventStreams {
   readonly #deps: EventStreamsDeps;
@@ -113,8 +118,12 @@ export class EventStreams {
     }
   }
 
-  recheckAll(): void {
-    for (const userId of this.#open.keys()) this.recheck(userId);
+  /** As `recheck`, for all users, in slices. Resolves when each stream was looked at. */
+  async recheckAll(): Promise<void> {
+    for (const userIds of slicesOf([...this.#open.keys()], usersPerTurn)) {
+      for (const userId of userIds) this.recheck(userId);
+      await nextTurn();
+    }
   }
 
   /** Graceful shutdown: ends all streams with a random `retry` each. */

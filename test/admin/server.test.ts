@@ -164,7 +164,7 @@ t.test(
     const served: Served = await serve(t, {
       effects: {
         userChanged: (userId) => seen.push([userId, findUser(served.store, ann)?.frozen]),
-        publicApiChanged: () => seen.push(served.store.get('switches', 'publicApi')),
+        publicApiChanged: async () => void seen.push(served.store.get('switches', 'publicApi')),
       },
     });
     const { dataDir, store } = served;

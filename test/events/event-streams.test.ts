@@ -1,5 +1,5 @@
 import t from 'tap';
-import { EventStreams } from '../../src/events/event-streams.js';
+import { EventStreams, usersPerTurn } from '../../src/events/event-streams.js';
 import { EventHub } from '../../src/events/hub.js';
 import { Subscriber } from '../../src/events/subscriber.js';
 import type { KeyOwner } from '../../src/auth/api-key.js';
@@ -78,6 +78,17 @@ t.test(
   },
 );
 
+t.test('when the Public API is switched, streams without rights end in slices', async (t) => {
+  const { streams, open } = openStream();
+  for (let i = 0; i < 2 * usersPerTurn; i++) open(`user ${i}`);
+  const ended = streams.recheckAll();
+  t.equal(streams.count, usersPerTurn + 1);
+  await nextTurn();
+  t.equal(streams.count, 1);
+  await ended;
+  t.equal(streams.count, 0);
+});
+
 /** A stream whose key ends in two hours. @param held the frames after its cursor. */
 function openStream(held: readonly string[] = []) {
   const clock = new SimulatedClock();
@@ -88,31 +99,46 @@ function openStream(held: readonly string[] = []) {
   const store = createMemoryStore();
   const rights = new KeyRights({ store, clock, plans: {} });
   const streams = new EventStreams({ clock, deadlines, rights, hub, streamsClosed });
-  const user = { userId: 'u1' };
-  const caller = { user, key: { id: 1, expiresAt: clock.now() + 2 * hourMs } } as KeyOwner;
-  const ring = hub.ringOf('u1');
-  for (const [index, text] of held.entries()) {
-    ring.push({ seq: index + 1, at: clock.monotonic(), source: 's', frame: Buffer.from(text) });
-  }
-  const subscriber = new Subscriber('s', 0, { clock, limits, ring });
   const writes: string[] = [];
   let ended = 0;
   const socket = { isBlocked: false, aborts: 0 };
   let leave = (): void => undefined;
-  streams.open(caller, subscriber, clock.monotonic(), ({ onClosed }) => {
-    leave = () => onClosed('left');
-    const writer: Partial<SseWriter> = {
-      isBlocked: () => socket.isBlocked,
-      abort: () => void socket.aborts++,
-      isClosed: () => ended > 0,
-      write: (bytes) => void writes.push(Buffer.from(bytes).toString()),
-      keepAlive: () => undefined,
-      end() {
-        ended++;
-        onClosed('ended');
-      },
-    };
-    return writer as SseWriter;
-  });
-  return { clock, ends: () => ended, socket, deadlines, hub, streams, leave, writes };
+  function open(userId: string): void {
+    const key = { id: 1, expiresAt: clock.now() + 2 * hourMs };
+    const caller = { user: { userId }, key } as KeyOwner;
+    const ring = hub.ringOf(userId);
+    for (const [index, text] of held.entries()) {
+      ring.push({ seq: index + 1, at: clock.monotonic(), source: 's', frame: Buffer.from(text) });
+    }
+    const subscriber = new Subscriber('s', 0, { clock, limits, ring });
+    streams.open(caller, subscriber, clock.monotonic(), ({ onClosed }) => {
+      leave = () => onClosed('left');
+      let isClosed = false;
+      const writer: Partial<SseWriter> = {
+        isBlocked: () => socket.isBlocked,
+        abort: () => void socket.aborts++,
+        isClosed: () => isClosed,
+        write: (bytes) => void writes.push(Buffer.from(bytes).toString()),
+        keepAlive: () => undefined,
+        end() {
+          isClosed = true;
+          ended++;
+          onClosed('ended');
+        },
+      };
+      return writer as SseWriter;
+    });
+  }
+  open('u1');
+  return {
+    clock,
+    ends: () => ended,
+    socket,
+    deadlines,
+    hub,
+    streams,
+    leave: () => leave(),
+    writes,
+    open,
+  };
 }

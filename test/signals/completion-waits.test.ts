@@ -138,7 +138,7 @@ for (const [name, change, refusal] of losses) {
 t.test('it ends when the Public API is disabled', async (t) => {
   const { gateway, ends } = await setUp(t);
   await gateway.store.write((batch) => batch.put('switches', 'publicApi', { enabled: false }));
-  gateway.core.publicApiChanged();
+  await gateway.core.publicApiChanged();
   t.same(ends, ['public_api_disabled']);
 });
 
@@ -148,7 +148,7 @@ t.test(
     const { gateway, plugin, executionId, ends, wait } = await setUp(t);
     for (let i = 1; i < 900; i++) wait();
     await gateway.store.write((batch) => batch.put('switches', 'publicApi', { enabled: false }));
-    gateway.core.publicApiChanged();
+    void gateway.core.publicApiChanged();
     t.equal(ends.length, 256);
     await turns(1);
     t.equal(ends.length, 512);
