@@ -5,6 +5,7 @@
 import Type from 'typebox';
 import type { KeyRights } from '../auth/key-rights.js';
 import type { KeyEndpoint } from '../http/endpoint.js';
+import type { Clock } from '../lib/clock.js';
 import { isRequestId } from '../lib/ids.js';
 import { listOf, textOrNull } from '../lib/json-types.js';
 import { Turns } from '../lib/turns.js';
@@ -30,11 +31,12 @@ const queryRule =
 export const signalPageSchema = Type.Object({ signals: listOf(signalSchema), next: textOrNull });
 
 export interface ListSignalsDeps {
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly signals: SignalReader;
   readonly rights: KeyRights;
 }
 
-export function createListSignals({ signals, rights }: ListSignalsDeps): KeyEndpoint {
+export function createListSignals({ clock, signals, rights }: ListSignalsDeps): KeyEndpoint {
   const turns = new Turns();
 
   return (exchange, caller) => {
@@ -43,7 +45,7 @@ export function createListSignals({ signals, rights }: ListSignalsDeps): KeyEndp
     if (query === undefined) return exchange.fail('invalid_query', { message: queryRule });
     let page: SignalPage | undefined;
     turns.run(userId, exchange, () => {
-      page ??= new SignalPage(signals, query);
+      page ??= new SignalPage(signals, query, clock);
       if (!page.step()) return false;
       // The key may have been revoked while the page waited for its turns.
       const refusal = rights.refusalNow(caller, scope);

@@ -3,6 +3,7 @@
  * or at `recordsMax` or `textLengthMax`: so its work does not grow with what is stored. Holds the texts of
  * its requests.
  */
+import type { Clock } from '../lib/clock.js';
 import { executionStretch } from '../lib/ids.js';
 import { isFinal } from '../model/execution.js';
 import { newestRequestIds } from './newest-requests.js';
@@ -26,6 +27,11 @@ const recordsMax = 2_000;
 const textLengthMax = 256 * 1024;
 /** Records after which a step ends: about a millisecond. */
 const recordsPerStep = 64;
+/**
+ * The same in time: while the index is far behind, or the disk has to be asked, one look-up takes as long as 64 in
+ * memory.
+ */
+const msPerStep = 2;
 /** What a request counts, in records: its payload, of up to 96 KiB, takes as long as several executions. */
 const recordsPerRequest = 8;
 const keysPerRead = 64;
@@ -33,6 +39,7 @@ const keysPerRead = 64;
 export class SignalPage {
   readonly #reader: SignalReader;
   readonly #query: PageQuery;
+  readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #candidates: Iterator<string, void>;
   readonly #texts: string[] = [];
   #next: IteratorResult<string, void>;
@@ -43,9 +50,10 @@ export class SignalPage {
   /** Makes the text of a long request. */
   #long: Iterator<void, Buffer, void> | undefined;
 
-  constructor(reader: SignalReader, query: PageQuery) {
+  constructor(reader: SignalReader, query: PageQuery, clock: Pick<Clock, 'monotonic'>) {
     this.#reader = reader;
     this.#query = query;
+    this.#clock = clock;
     const { userId, filter, before } = query;
     const collection = filter === 'open' ? 'openExecutions' : 'requests';
     this.#candidates = newestRequestIds(reader.store, userId, collection, before);
@@ -56,6 +64,7 @@ export class SignalPage {
   step(): boolean {
     if (this.#long !== undefined && !this.#goOn(this.#long)) return false;
     const stepEnd = this.#records + recordsPerStep;
+    const endsAt = this.#clock.monotonic() + msPerStep;
     while (!this.#isDone() && this.#records < stepEnd) {
       const requestId = this.#next.value as string;
       const read = this.#look(requestId);
@@ -66,6 +75,7 @@ export class SignalPage {
         return false;
       }
       if (read !== undefined) this.#add(read.json());
+      if (this.#clock.monotonic() >= endsAt) break;
     }
     return this.#isDone();
   }

@@ -84,7 +84,7 @@ async function setUp() {
   const longOnes = { read: () => long } as unknown as SignalReader;
   return {
     store,
-    list: createListSignals({ signals, rights }),
+    list: createListSignals({ clock, signals, rights }),
     read: createReadSignal({ signals: longOnes, waits, rights }),
   };
 }

@@ -674,7 +674,8 @@ t.test('readers see a decision as soon as it is on disk, and not before', async 
   });
   t.equal(reader.read('u1', requestId), reader.read('u1', requestId), 'and its text is kept');
   const listed = (filter: PageFilter): boolean => {
-    const page = new SignalPage(reader, { userId: 'u1', filter, limit: 200, before: undefined });
+    const query = { userId: 'u1', filter, limit: 200, before: undefined };
+    const page = new SignalPage(reader, query, gateway.clock);
     while (!page.step());
     return page.text.includes(id);
   };

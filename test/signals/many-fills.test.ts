@@ -199,7 +199,7 @@ t.test('a step of a long answer reads a part of the fills, for a status and a li
   const read = reader.read('u1', gateway.execution(id).requestId) as ReadSignal;
   t.ok(read.isLong);
   const query = { userId: 'u1', filter: 'all', limit: 50, before: undefined } as const;
-  const page = new SignalPage(reader, query);
+  const page = new SignalPage(reader, query, gateway.clock);
   const steps = read.steps();
   let text = '';
   const isDone = { status: false, list: false };

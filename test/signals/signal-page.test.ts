@@ -5,7 +5,9 @@ import type { Execution, ExecutionStatus } from '../../src/model/execution.js';
 import type { SignalRequest } from '../../src/model/records.js';
 import { SignalPage, type PageFilter, type PageQuery } from '../../src/signals/signal-page.js';
 import { SignalReader } from '../../src/signals/signal-reader.js';
+import type { Reader } from '../../src/store/store.js';
 import { createMemoryStore, type MemoryStore } from '../support/memory-store.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
 import { SimulatedGateway } from '../support/simulated-gateway.js';
 
 /** Records as the gateway stores them, to be copied under other ids. */
@@ -49,9 +51,10 @@ async function put(store: MemoryStore, number: number, wish: Stored): Promise<vo
   });
 }
 
-function read(store: MemoryStore, wish: Partial<PageQuery> = {}) {
+function read(store: Reader, wish: Partial<PageQuery> = {}, clock = new SimulatedClock()) {
   const query = { userId: 'u1', filter: 'all' as PageFilter, limit: 200, before: undefined };
-  const page = new SignalPage(new SignalReader({ store, fillsMax: 10_000 }), { ...query, ...wish });
+  const reader = new SignalReader({ store, fillsMax: 10_000 });
+  const page = new SignalPage(reader, { ...query, ...wish }, clock);
   let steps = 1;
   while (!page.step()) steps++;
   const { signals, next } = JSON.parse(page.text) as { signals: any[]; next: string | null };
@@ -208,7 +211,11 @@ t.test('what is removed while the page is made is passed over', async (t) => {
   const store = createMemoryStore();
   for (let number = 1; number <= 100; number++) await put(store, number, { statuses: ['filled'] });
   const query = { userId: 'u1', filter: 'all' as const, limit: 200, before: undefined };
-  const page = new SignalPage(new SignalReader({ store, fillsMax: 10_000 }), query);
+  const page = new SignalPage(
+    new SignalReader({ store, fillsMax: 10_000 }),
+    query,
+    new SimulatedClock(),
+  );
   t.equal(page.step(), false);
   await store.write((batch) => {
     for (let number = 1; number <= 90; number++) batch.remove('requests', ['u1', idOf(number)]);
@@ -217,4 +224,18 @@ t.test('what is removed while the page is made is passed over', async (t) => {
   const { signals, next } = JSON.parse(page.text) as { signals: unknown[]; next: null };
   t.ok(signals.length < 20);
   t.equal(next, null);
+});
+
+t.test('a step ends after a few milliseconds, however long each look-up takes', async (t) => {
+  const clock = new SimulatedClock();
+  const slow: Reader = {
+    ...store,
+    range(collection, range) {
+      clock.elapse(1);
+      return store.range(collection, range);
+    },
+  };
+  const page = read(slow, { filter: 'completed' }, clock);
+  t.same(page.ids, expected.completed);
+  t.equal(page.steps, 4, 'two of the seven requests in each');
 });
