@@ -165,7 +165,7 @@ export class Core {
    * whose requests reach the core.
    */
   *load(): Generator<void, void, void> {
-    this.terminals.registry.load();
+    yield* this.terminals.registry.load();
     const debts = this.owed.load(this.#store);
     const stopped = yield* this.book.load();
     this.cancelAll.resume(debts);

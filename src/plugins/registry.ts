@@ -11,7 +11,8 @@ import type { Limits } from '../limits.js';
 import { sourceKey, targetKey, type SourceName } from '../model/source-name.js';
 import type { Execution } from '../model/execution.js';
 import type { WriteQueue } from '../store/write-queue.js';
-import type { Range, Reader, Writer } from '../store/store.js';
+import type { Entry, Reader, Writer } from '../store/store.js';
+import { walk } from '../store/walk.js';
 import type { NumberedFrame } from './protocol.js';
 import {
   numbersAfter,
@@ -25,8 +26,8 @@ import {
 const lastSeenIntervalMs = 15_000;
 /** A crash shortens a source's heartbeat window by at most this fraction of it. */
 const lastSeenWritesPerWindow = 8;
-/** Sources in one write: ten thousand at once would hold up the event loop for tens of milliseconds. */
-export const sourcesPerWrite = 256;
+/** Sources read or written in one turn: ten thousand would hold up the event loop for tens of milliseconds. */
+export const sourcesPerTurn = 256;
 /**
  * Not the retention of executions, which may be a day: the orders that rest at a terminal which is off over a weekend
  * would be given up, and its reports of them be lost.
@@ -67,9 +68,14 @@ export class Registry {
     return this.#connected.size;
   }
 
-  load(): void {
-    const { clock, limits } = this.#deps;
-    this.#read({});
+  /** In steps of a few milliseconds. */
+  *load(): Generator<void, void, void> {
+    const { clock, limits, store } = this.#deps;
+    let read = 0;
+    for (const row of walk(store, 'sources')) {
+      this.#read(row);
+      if (++read % sourcesPerTurn === 0) yield;
+    }
     const windowPartMs = limits.heartbeatWindowMs / lastSeenWritesPerWindow;
     const intervalMs = Math.min(lastSeenIntervalMs, windowPartMs);
     this.#timers = [
@@ -83,26 +89,24 @@ export class Registry {
 
   /** Reads the sources of a user that was imported from another gateway. @returns the new ones. */
   adopt(userId: string): Source[] {
-    return this.#read({ prefix: [userId] });
+    const rows = this.#deps.store.range('sources', { prefix: [userId] });
+    return rows.flatMap((row) => this.#read(row) ?? []);
   }
 
-  #read(range: Range<'sources'>): Source[] {
+  /** @returns undefined for a source that is known already, or whose user is deleted. */
+  #read({ key: [userId], record }: Entry<'sources'>): Source | undefined {
     const { store, clock } = this.#deps;
-    const monotonic = clock.monotonic();
-    const now = clock.now();
-    return store.range('sources', range).flatMap(({ key: [userId], record }) => {
-      const key = sourceKey(record);
-      // A deleted user's sources stay in the store until the purge removes them.
-      if (this.find(userId, key) !== undefined || isDeleted(store, userId)) return [];
-      return this.#insert({
-        ...record,
-        userId,
-        key,
-        durableSeq: record.lastSeq,
-        numbers: numbersAfter(record.lastSeq),
-        lastSeen: monotonic - Math.max(0, now - record.lastSeenAt),
-        connection: undefined,
-      });
+    const key = sourceKey(record);
+    // A deleted user's sources stay in the store until the purge removes them.
+    if (this.find(userId, key) !== undefined || isDeleted(store, userId)) return undefined;
+    return this.#insert({
+      ...record,
+      userId,
+      key,
+      durableSeq: record.lastSeq,
+      numbers: numbersAfter(record.lastSeq),
+      lastSeen: clock.monotonic() - Math.max(0, clock.now() - record.lastSeenAt),
+      connection: undefined,
     });
   }
 
@@ -296,7 +300,7 @@ export class Registry {
   #writeSlice(): void {
     if (this.#unwritten.length === 0) return;
     // One that has left meanwhile was written then, or its user is deleted.
-    const slice = this.#unwritten.splice(0, sourcesPerWrite);
+    const slice = this.#unwritten.splice(0, sourcesPerTurn);
     const records = slice.filter((source) => this.#connected.has(source));
     const done = this.#unwritten.length === 0 ? undefined : (): void => this.#writeSlice();
     this.#deps.writer.write({ records, done });

@@ -3,7 +3,7 @@ import { deleteUser } from '../../src/auth/accounts.js';
 import { sourceKey } from '../../src/model/source-name.js';
 import { dayMs } from '../../src/lib/durations.js';
 import { purgeKeyOf } from '../../src/store/key-layout.js';
-import { sourcesPerWrite } from '../../src/plugins/registry.js';
+import { sourcesPerTurn } from '../../src/plugins/registry.js';
 import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
 
 t.test('a source is known after a crash from its first hello on', async (t) => {
@@ -132,7 +132,7 @@ t.test(
 );
 
 t.test('the sightings of many sources are written in slices, one after the other', async (t) => {
-  const many = 2 * sourcesPerWrite + 1;
+  const many = 2 * sourcesPerTurn + 1;
   const gateway = new SimulatedGateway({
     limits: { sourcesPerUser: many, pluginConnectionsPerUser: many },
   });
@@ -154,11 +154,29 @@ t.test('the sightings of many sources are written in slices, one after the other
   await turns();
   gateway.clock.advance(15_000);
   await turns();
-  t.ok(gateway.writer.backlog <= sourcesPerWrite + 1, 'while the disk refuses, one slice waits');
+  t.ok(gateway.writer.backlog <= sourcesPerTurn + 1, 'while the disk refuses, one slice waits');
   gateway.memory.refuseWrites(false);
   gateway.writer.retry();
   await turns();
-  t.strictSame([...new Set(counts)], [0, sourcesPerWrite, 2 * sourcesPerWrite, many]);
+  t.strictSame([...new Set(counts)], [0, sourcesPerTurn, 2 * sourcesPerTurn, many]);
+});
+
+t.test('a start reads many sources in steps', async (t) => {
+  const first = new SimulatedGateway();
+  await first.plugin();
+  const [row] = first.store.range('sources');
+  await first.store.write((batch) => {
+    for (let index = 0; index < 2 * sourcesPerTurn; index++) {
+      const instanceId = `desk-${1_000 + index}`;
+      const record = { ...row!.record, instanceId };
+      batch.put('sources', ['u1', record.platform, instanceId, record.accountName], record);
+    }
+  });
+  const next = new SimulatedGateway({ store: first.memory, clock: first.clock, isStarting: true });
+  const counts: number[] = [];
+  while (next.loading.next().done !== true) counts.push([...next.registry.all()].length);
+  t.strictSame(counts.slice(0, 2), [sourcesPerTurn, 2 * sourcesPerTurn]);
+  t.equal([...next.registry.all()].length, 2 * sourcesPerTurn + 1);
 });
 
 function instances(gateway: SimulatedGateway): string[] {
