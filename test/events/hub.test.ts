@@ -10,6 +10,7 @@ import type { Limits } from '../../src/limits.js';
 import { sourceKey } from '../../src/model/source-name.js';
 import { shippedLimits } from '../support/shipped-limits.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
+import { SimulatedGateway } from '../support/simulated-gateway.js';
 import { FakeSink } from './fake-sink.js';
 
 t.test('events are numbered per user from 1, under the epoch of this memory', async (t) => {
@@ -350,6 +351,21 @@ t.test(
     }
   },
 );
+
+t.test('a shutdown ends the steps that are left: they would read a closed store', async (t) => {
+  const gateway = new SimulatedGateway();
+  let steps = 0;
+  gateway.hub.age = function* () {
+    for (;;) yield void steps++;
+  };
+  await gateway.pass(30_000);
+  t.ok(steps > 0);
+  await gateway.core.stop();
+  const before = steps;
+  await nextTurn();
+  await nextTurn();
+  t.equal(steps, before);
+});
 
 function setUp(change: Partial<Limits> = {}) {
   const clock = new SimulatedClock();
