@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { errorText } from '../lib/error-text.js';
 import type { Settings } from '../settings.js';
-import { judgeRows } from '../transfer/row-rules.js';
+import { isUserFileHead, judgeRows } from '../transfer/row-rules.js';
 import {
   readUserFileHead,
   readUserRows,
@@ -46,6 +46,7 @@ export function userImportCommand(io: Io): Command {
           return unreadable(file, error);
         }
         if (typeof head === 'string') return faulty(file, head);
+        if (!isUserFileHead(head)) return invalid(file, 1);
         return options.discard ? discard(io, settings, head) : add(io, settings, file, head);
       }),
     );
@@ -62,13 +63,7 @@ async function add(io: Io, settings: Settings, file: string, head: UserFileHead)
   }
   try {
     const judged = judgeRows(head, readUserRows(file));
-    if ('invalidLine' in judged) {
-      return refused(
-        'file_invalid',
-        `Line ${judged.invalidLine} of ${file} does not belong in an export of ${email}; nothing was imported. ` +
-          'Export the user again.',
-      );
-    }
+    if ('invalidLine' in judged) return invalid(file, judged.invalidLine);
     return await operate(
       io,
       settings,
@@ -102,6 +97,13 @@ function unreadable(file: string, error: unknown): Outcome {
     'file_unreadable',
     `The file ${file} cannot be read: ${errorText(error)}. Give the path of a file that "signalbox user export" has ` +
       'written, and that the user of this command may read.',
+  );
+}
+
+function invalid(file: string, line: number): Outcome {
+  return refused(
+    'file_invalid',
+    `Line ${line} of ${file} does not belong in an export of a user; nothing was imported. Export the user again.`,
   );
 }
 

@@ -245,7 +245,8 @@ function isExecution([, key]: readonly string[], { executionId, requestId }: Exe
 /** Number of parts of keys that begin with the userId, where it is not two. */
 const keyParts: { readonly [C in ExportedCollection]?: number } = { fills: 3, sources: 4 };
 
-const isHead = compileSchema(
+/** Whether a file's first line is what it says: to be asked before anything of it is used or shown. */
+export const isUserFileHead = compileSchema(
   schemaOf<UserFileHead>({
     userId: Type.String({ maxLength: userIdLengthMax }),
     email,
@@ -266,7 +267,6 @@ export function judgeRows(
   rows: Iterable<UserRow>,
 ): { readonly keyIds: readonly number[] } | { readonly invalidLine: number } {
   let line = 1;
-  if (!isHead(head)) return { invalidLine: line };
   const keyIds = new Set<number>();
   for (const row of rows) {
     line++;

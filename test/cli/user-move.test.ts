@@ -291,6 +291,7 @@ t.test('a file of which a record is none is refused with its line', async (t) =>
   const forgeries: readonly (readonly [row: string, from: string, to: string])[] = [
     ['isMove', '"email":"ann@example.com"', '"email":7'],
     ['isMove', '"email":"ann@example.com"', '"email":"ann@example.com\\u001b[2J"'],
+    ['isMove', '"email":"ann@example.com"', '"email":"ann@example.com\\nUser ann is here."'],
     ['isMove', `"userId":"${userId}"`, `"userId":"${'u'.repeat(1_970)}"`],
     ['"requests"', '"executionCount":1', '"executionCount":100000000'],
     ['"requests"', '"acceptedAt":', '"acceptedAt":1e300,"was":'],
