@@ -29,6 +29,8 @@ const restore =
   '(ops/backup.md tells how, and what to tell the bots).';
 const mendPermissions =
   'Correct the permissions first, as the finding about them says, and run the doctor again.';
+/** By which somebody, or the kernel for lack of memory, ends a process; a damaged page ends it by others. */
+const endSignals: ReadonlySet<string> = new Set(['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM']);
 const report = reporter('store');
 const refusals: Readonly<Record<RefusalCause, (refusal: string) => Finding>> = {
   damage: (refusal) => report.problem(refusal, restore),
@@ -93,6 +95,16 @@ function judgeExamination(
   now: number,
   gatewayPid: number | undefined,
 ): Finding[] {
+  if (message === undefined && signal !== null && endSignals.has(signal)) {
+    return [
+      notExamined(
+        `the process that reads them was ended by ${signal}.`,
+        'Run the doctor again. If nobody ended it, the kernel did, for lack of memory: see "journalctl -k".',
+        // ops/backup.sh must not take a backup for whole that nobody has read.
+        'problem',
+      ),
+    ];
+  }
   if (message === undefined) {
     const how = signal === null ? errors.trim().split('\n').at(-1) : `it ended by ${signal}`;
     return [report.problem(`The store in ${dataDir} cannot be read to its end: ${how}.`, restore)];

@@ -147,6 +147,19 @@ t.test(
   },
 );
 
+t.test(
+  'a store whose reader somebody ended is not called damaged',
+  { skip: existsSync('/proc/self/task') ? false : 'only Linux tells the children of a process' },
+  async (t) => {
+    const { doctor, pid } = await aStoppedExaminer(await aDataDir(t));
+    process.kill(pid, 'SIGKILL');
+    const { code, stdout } = await doctor.ended;
+    t.equal(code, 1, 'nor whole, for ops/backup.sh');
+    t.match(stdout, /^problem +store +The records were not examined: .* ended by SIGKILL\.$/m);
+    t.notMatch(stdout, /backup/);
+  },
+);
+
 t.test('a directory that others can read, and a key of TLS, are told of', async (t) => {
   const dataDir = await aDataDir(t);
   chmodSync(dataDir, 0o755);
