@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { examine } from '../doctor/examination.js';
 import { type Finding, reporter } from '../doctor/finding.js';
 import { systemClock } from '../lib/clock.js';
+import { printable } from '../lib/printable.js';
 import { plural } from '../lib/units.js';
 import { loadSettings } from '../settings.js';
 import { configFile, flaggedSettings } from '../settings/table.js';
@@ -20,8 +21,8 @@ export function doctorCommand(io: Io): Command {
       'Examines the settings, the data directory (who can read it, free space, every record of the ' +
       'store), the clock, the limit of open files, the TLS certificate, the ports and the native ' +
       'HTTP server, whether or not the gateway is running. Give it the flags, environment and ' +
-      'config file of the gateway, and run it as the gateway’s user or as root. Beside a running ' +
-      'gateway the records are read in a copy of the store, which the gateway makes and removes. ' +
+      'config file of the gateway, and run it as the gateway’s user or as root. A running gateway is ' +
+      'asked whether it is ready, and the records are read in a copy of its store, which it makes and removes. ' +
       'The exit code is 1 if there is a problem, and 0 if there are only warnings.',
     examples: [
       'signalbox doctor --data-dir /var/lib/signalbox --config /etc/signalbox.json',
@@ -68,5 +69,6 @@ function toText(findings: readonly Finding[]): string {
     problems + warnings === 0
       ? 'All is well.'
       : `${plural(problems, 'problem')}, ${plural(warnings, 'warning')}.`;
-  return [...lines, '', verdict].join('\n');
+  // Some findings name records or paths as somebody else has called them.
+  return [...lines.map(printable), '', verdict].join('\n');
 }

@@ -160,6 +160,15 @@ t.test(
   },
 );
 
+t.test('the name of a record cannot write to the operator’s screen', async (t) => {
+  const dataDir = await aDataDir(t);
+  const store = openStore(dataDir);
+  await store.write((batch) => batch.put('emails', 'no\u009b2Jok', 'usr_nobody'));
+  await store.close();
+  const { stdout } = await runInProcess(['doctor', '--data-dir', dataDir, '--port', '0']);
+  t.match(stdout, /^problem +store .*"no\?2Jok"/m);
+});
+
 t.test('a directory that others can read, and a key of TLS, are told of', async (t) => {
   const dataDir = await aDataDir(t);
   chmodSync(dataDir, 0o755);
