@@ -91,6 +91,9 @@ t.test('quantiles are of what came between the two scrapes', (t) => {
   t.equal(Number(accept.p99?.toFixed(6)), 0.091);
   t.same(commit, { p50: null, p99: null }, 'of nothing there is none');
   t.same(figuresOf(after, after).latencySeconds.accept, { p50: null, p99: null });
+  const anew = new Map([...after, ['process_start_time_seconds', [{ labels: {}, value: 1 }]]]);
+  const { p50 } = figuresOf(before, anew).latencySeconds.accept;
+  t.equal(Number(p50?.toFixed(6)), 0.000524, 'of all that a gateway started in between did');
   t.equal(
     quantile(
       [
