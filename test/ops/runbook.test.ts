@@ -144,6 +144,14 @@ t.test('the runbook looks for every line that counts an internal error', async (
   }
 });
 
+t.test('the runbook looks a day back for what the log tells only when it begins', async (t) => {
+  const looks = runbook
+    .split('\n')
+    .filter((line) => /journalctl.*-e '(a commit|data\.mdb can)/.test(line));
+  t.ok(looks.length > 2);
+  for (const look of looks) t.match(look, '--since yesterday');
+});
+
 t.test(
   'every block of commands runs against a gateway',
   {
