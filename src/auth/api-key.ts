@@ -184,7 +184,7 @@ export function hasApiKey(reader: Reader, userId: string, id: number): boolean {
  */
 export async function findApiKeyOwner(reader: Reader, id: number): Promise<string | undefined> {
   let asked = 0;
-  for (const { key: userId } of walk(reader, 'users')) {
+  for (const { key: userId } of walk(reader, 'users', {}, usersPerTurn)) {
     if (hasApiKey(reader, userId, id)) return userId;
     if (++asked % usersPerTurn === 0) await nextTurn();
   }

@@ -72,7 +72,7 @@ export class Registry {
   *load(): Generator<void, void, void> {
     const { clock, limits, store } = this.#deps;
     let read = 0;
-    for (const row of walk(store, 'sources')) {
+    for (const row of walk(store, 'sources', {}, sourcesPerTurn)) {
       this.#read(row);
       if (++read % sourcesPerTurn === 0) yield;
     }

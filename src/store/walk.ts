@@ -6,17 +6,22 @@ import type { Collection, KeyOf } from './key-layout.js';
 import type { Entry, Range, Reader } from './store.js';
 
 /** A record may hold a payload of 96 KiB: reading eight of them takes about two milliseconds. */
-const rowsPerRead = 8;
+const payloadsPerRead = 8;
 
 /** The collections whose keys end with a text. */
 export type Walkable = {
   [C in Collection]: KeyOf<C> extends string | [...unknown[], string] ? C : never;
 }[Collection];
 
+/**
+ * @param rowsPerRead more for small records: each read goes through all that the index does not hold yet, which
+ * takes milliseconds while it is far behind.
+ */
 export function* walk<C extends Walkable>(
   reader: Reader,
   collection: C,
   stretch: Pick<Range<C>, 'prefix' | 'start' | 'end'> = {},
+  rowsPerRead = payloadsPerRead,
 ): Generator<Entry<C>, void, void> {
   let rest: Range<C> = { ...stretch, limit: rowsPerRead };
   for (;;) {
