@@ -204,6 +204,16 @@ class Story {
     await this.act[act](pick);
     this.terminal.read();
     this.#tell();
+    this.#checkRoom();
+  }
+
+  /** The room of a user is what a count from scratch leaves. */
+  #checkRoom(): void {
+    const { book, limits } = this.gateway;
+    let held = 0;
+    for (const entry of book.entries('u1'))
+      held += 1 + (entry.isLoaded ? entry.execution.fills.length : 0);
+    assert.equal(book.roomOf('u1'), limits.openExecutionsPerUser - held, 'room of the user');
   }
 
   /** Judges in the moment of an answer, inside the gateway's call; `#tell` throws the error later. */
