@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
+import { accountOperations } from '../../src/admin/account-operations.js';
 import { converse } from '../../src/admin/conversation.js';
 import { noEffects, type Effects, type Rows } from '../../src/admin/operation.js';
 import { noTrail } from '../../src/model/trail-events.js';
@@ -18,6 +19,7 @@ import { openSocketPath } from '../../src/admin/socket-path.js';
 import { addUser, findUser } from '../../src/auth/accounts.js';
 import { type Clock, systemClock } from '../../src/lib/clock.js';
 import { createIdSource } from '../../src/lib/ids.js';
+import { nextTurn } from '../../src/lib/turn.js';
 import { shippedSettings } from '../support/shipped-settings.js';
 import { readVersion } from '../../src/version.js';
 import { eventually, until } from '../support/eventually.js';
@@ -177,6 +179,17 @@ t.test(
     t.strictSame(seen, [[userId, true], [userId, true], { enabled: false }, [userId, undefined]]);
   },
 );
+
+t.test('the Public API is disabled for the command when what it allowed has ended', async (t) => {
+  let hasEnded = false;
+  const publicApiChanged = async (): Promise<void> => {
+    await nextTurn();
+    hasEnded = true;
+  };
+  const context = { store: createMemoryStore(), effects: { ...noEffects, publicApiChanged } };
+  await accountOperations['api.set'].run(context as never, { enabled: false });
+  t.ok(hasEnded);
+});
 
 t.test('rows go both ways, no faster than the other side takes them', async (t) => {
   let sent = 0;
