@@ -20,7 +20,7 @@ import type { Move } from './move.js';
 import { applyMove, recover } from './moves.js';
 import { OpenOrders } from './open-orders.js';
 import type { OwedCancels } from './owed-cancels.js';
-import { sendable } from './sendable.js';
+import { recordsPerStep, sendable } from './sendable.js';
 import { fromRecord, recordOf } from './stored-execution.js';
 import { isUnchangeable } from './unchangeable.js';
 
@@ -45,9 +45,6 @@ export interface ExecutionBookDeps {
   /** Called in order after the flush of each change that is announced, and of any change while a cancel waits. */
   readonly onChange: (entry: BookEntry, before: Execution, after: Execution) => void;
 }
-
-/** Records read in one step of the load: a few milliseconds. */
-const recordsPerStep = 256;
 
 export class ExecutionBook implements EntryOwner {
   readonly openOrders = new OpenOrders();

@@ -8,6 +8,9 @@ import type { Reader, Store } from '../store/store.js';
 import { walk } from '../store/walk.js';
 import { recordOf } from './stored-execution.js';
 
+/** Records read at once, for one step of whoever goes through them: a few milliseconds. */
+export const recordsPerStep = 256;
+
 export interface Sendable {
   readonly key: [userId: string, executionId: string];
   readonly record: Execution;
@@ -36,7 +39,7 @@ export function* sendable(
 
 function* stored(store: Reader, now: number, userId?: string): Generator<Sendable, void, void> {
   const range = userId === undefined ? {} : { prefix: [userId] as [string] };
-  const open = walk(store, 'openExecutions', range);
+  const open = walk(store, 'openExecutions', range, recordsPerStep);
   let next = open.next().value;
   for (const unknown of unknownSince(store, now - cancelResendMs, range)) {
     for (; next !== undefined && isBefore(next.key, unknown.key); next = open.next().value) {
@@ -52,7 +55,8 @@ function* unknownSince(
   since: number,
   range: { readonly prefix?: [string] },
 ): Generator<Sendable, void, void> {
-  for (const { key, record: updatedAt } of walk(store, 'unknownOrders', range)) {
+  const unknown = walk(store, 'unknownOrders', range, recordsPerStep);
+  for (const { key, record: updatedAt } of unknown) {
     const record = updatedAt > since ? recordOf(store, ...key) : undefined;
     if (record !== undefined) yield { key, record };
   }

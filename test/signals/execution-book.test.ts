@@ -8,7 +8,7 @@ import type { Execution } from '../../src/model/execution.js';
 import type { BookEntry } from '../../src/signals/book-entry.js';
 import { becomeUnknown, stopSending } from '../../src/signals/moves.js';
 import { collectionsWith } from '../../src/store/key-layout.js';
-import { createMemoryStore } from '../support/memory-store.js';
+import { createMemoryStore, type MemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 import {
   SimulatedGateway,
@@ -373,6 +373,32 @@ t.test('between the steps of a start timeouts fire, for what has been read and o
   t.strictSame([statuses.length, ...new Set(statuses)], [400, 'expired']);
   t.equal(second.changes.length, 400);
   t.equal(second.book.size, 400);
+});
+
+t.test('a step of a start, or of an import, reads the open executions at once', async (t) => {
+  const first = new SimulatedGateway();
+  (await first.plugin()).drop();
+  for (let i = 0; i < 800; i++) first.accept({}, () => undefined);
+  await turns();
+  let reads = 0;
+  const store: MemoryStore = {
+    ...first.memory,
+    range(collection, range) {
+      if (collection === 'openExecutions') reads++;
+      return first.memory.range(collection, range);
+    },
+  };
+  const { clock } = first;
+  const started = new SimulatedGateway({ store, clock, isStarting: true });
+  const empty = new SimulatedGateway({ store, clock, isStarting: true });
+  for (const steps of [started.loading, empty.book.adopt('u1')]) {
+    for (let isDone = false; !isDone;) {
+      reads = 0;
+      isDone = steps.next().done === true;
+      t.ok(reads <= 1, `${reads} reads`);
+    }
+  }
+  t.strictSame([started.book.size, empty.book.size], [800, 800]);
 });
 
 t.test('one whose TTL passed while the gateway was down expires at the start', async (t) => {
