@@ -38,7 +38,7 @@ export class EntryIndex {
     return [...(this.#sources.get(userId)?.get(source)?.entries.values() ?? [])];
   }
 
-  /** @returns the number of a user's entries and of their fills. Few sources have entries. */
+  /** @returns the number of a user's entries and of their fills: a sum over few sources. */
   countOf(userId: string): number {
     let count = 0;
     for (const { entries, fills } of this.#sourcesOf(userId)) count += entries.size + fills;

@@ -226,6 +226,24 @@ t.test('what is removed while the page is made is passed over', async (t) => {
   t.equal(next, null);
 });
 
+t.test('a long request is listed once, and the steps after it list the others', async (t) => {
+  const store = createMemoryStore();
+  for (let number = 1; number <= 100; number++) await put(store, number, { statuses: ['filled'] });
+  await put(store, 101, { statuses: Array<'filled'>(8).fill('filled') });
+  await store.write((batch) => {
+    for (const { key, record } of store.range('finalExecutions').slice(-8)) {
+      const native = { orderId: null, state: null, code: null, text: 'x'.repeat(8_192) };
+      batch.put('finalExecutions', key, { ...record, native });
+    }
+  });
+  const { ids, steps } = read(store);
+  t.same(
+    ids,
+    Array.from({ length: 101 }, (_, index) => 101 - index),
+  );
+  t.ok(steps > 5, `in ${steps} steps`);
+});
+
 t.test('a step ends after a few milliseconds, however long each look-up takes', async (t) => {
   const clock = new SimulatedClock();
   const slow: Reader = {
