@@ -49,7 +49,7 @@ export const accountOperations = {
     hasRows: true,
     async run({ store }, _request, rows) {
       let count = 0;
-      for (const { record } of walk(store, 'users')) {
+      for (const { record } of walk(store, 'users', {}, rowsPerTurn)) {
         if (!(await rows.send(shown(record)))) break;
         if (++count % rowsPerTurn === 0) await pause();
       }

@@ -62,7 +62,7 @@ export const keyOperations = {
       const user = findUser(store, email);
       if (user === undefined) return userNotFound(email);
       let read = 0;
-      for (const { record } of walk(store, 'sessions')) {
+      for (const { record } of walk(store, 'sessions', {}, rowsPerTurn)) {
         if (++read % rowsPerTurn === 0) await pause();
         const { userId, generation, createdAt, expiresAt } = record;
         const isValid = generation === user.sessionGeneration && expiresAt > clock.now();

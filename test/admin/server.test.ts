@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
 import { accountOperations } from '../../src/admin/account-operations.js';
 import { converse } from '../../src/admin/conversation.js';
+import { keyOperations } from '../../src/admin/key-operations.js';
 import { noEffects, type Effects, type Rows } from '../../src/admin/operation.js';
 import { noTrail } from '../../src/model/trail-events.js';
 import { connectionsMax, lineBytesMax, rowOperationsMax } from '../../src/admin/protocol.js';
@@ -25,6 +26,7 @@ import { readVersion } from '../../src/version.js';
 import { eventually, until } from '../support/eventually.js';
 import { createMemoryStore, type MemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
+import { user } from '../support/simulated-gateway.js';
 
 const version = readVersion();
 const ann = 'ann@example.com';
@@ -189,6 +191,31 @@ t.test('the Public API is disabled for the command when what it allowed has ende
   const context = { store: createMemoryStore(), effects: { ...noEffects, publicApiChanged } };
   await accountOperations['api.set'].run(context as never, { enabled: false });
   t.ok(hasEnded);
+});
+
+t.test('the lists of users and sessions read at once what a turn looks at', async (t) => {
+  const memory = createMemoryStore();
+  await memory.write((batch) => {
+    batch.put('emails', user.email, 'u1');
+    for (let n = 0; n < 300; n++) {
+      batch.put('users', `u${n}`, { ...user, userId: `u${n}` });
+      batch.put('sessions', `s${n}`, { userId: 'u1', generation: 0, createdAt: 0, expiresAt: 1 });
+    }
+  });
+  let reads = 0;
+  const store: MemoryStore = {
+    ...memory,
+    range(collection, range) {
+      reads++;
+      return memory.range(collection, range);
+    },
+  };
+  const context = { store, clock: systemClock } as never;
+  const rows = { send: async () => true } as unknown as Rows;
+  await accountOperations['user.list'].run(context, {}, rows);
+  t.equal(reads, 2);
+  await keyOperations['session.list'].run(context, { email: user.email }, rows);
+  t.equal(reads, 2 + 5);
 });
 
 t.test('rows go both ways, no faster than the other side takes them', async (t) => {
