@@ -8,7 +8,7 @@ import type { Reader, Store } from '../store/store.js';
 import { walk } from '../store/walk.js';
 import { recordOf } from './stored-execution.js';
 
-/** Records read at once, for one step of whoever goes through them: a few milliseconds. */
+/** Records read at once, in one step: a few milliseconds. */
 export const recordsPerStep = 256;
 
 export interface Sendable {
