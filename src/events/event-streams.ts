@@ -12,8 +12,7 @@ import type { Clock } from '../lib/clock.js';
 import { random } from '../lib/ids.js';
 import type { CounterSet } from '../lib/instruments.js';
 import type { Deadline, Deadlines } from '../lib/deadlines.js';
-import { slicesOf } from '../lib/slices.js';
-import { nextTurn } from '../lib/turn.js';
+import { eachByTurns } from '../lib/turn.js';
 import type { Scope } from '../model/scopes.js';
 
 /** The scope that a key needs for a stream. */
@@ -119,11 +118,8 @@ export class EventStreams {
   }
 
   /** As `recheck`, for all users, in slices. Resolves when each stream was looked at. */
-  async recheckAll(): Promise<void> {
-    for (const userIds of slicesOf([...this.#open.keys()], usersPerTurn)) {
-      for (const userId of userIds) this.recheck(userId);
-      await nextTurn();
-    }
+  recheckAll(): Promise<void> {
+    return eachByTurns([...this.#open.keys()], usersPerTurn, (userId) => this.recheck(userId));
   }
 
   /** Graceful shutdown: ends all streams with a random `retry` each. */

@@ -1,6 +1,20 @@
+import { slicesOf } from './slices.js';
+
 /** Waits for the next turn of the event loop, so that long work lets other work in between. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Does `work` for each item, for `perTurn` of them in each turn. */
+export async function eachByTurns<T>(
+  items: readonly T[],
+  perTurn: number,
+  work: (item: T) => void,
+): Promise<void> {
+  for (const slice of slicesOf(items, perTurn)) {
+    for (const item of slice) work(item);
+    await nextTurn();
+  }
 }
 
 /** Takes steps to their end, one in each turn. */

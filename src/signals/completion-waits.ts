@@ -6,8 +6,7 @@
 import type { KeyOwner } from '../auth/api-key.js';
 import type { KeyRefusal, KeyRights } from '../auth/key-rights.js';
 import type { Deadline, Deadlines } from '../lib/deadlines.js';
-import { slicesOf } from '../lib/slices.js';
-import { nextTurn } from '../lib/turn.js';
+import { eachByTurns } from '../lib/turn.js';
 import type { Scope } from '../model/scopes.js';
 
 /** The scope that a key needs to wait. */
@@ -76,12 +75,9 @@ export class CompletionWaits {
   }
 
   /** As `recheck`, for all users, in slices: a wait that ends meanwhile is refused all the same. */
-  async recheckAll(): Promise<void> {
+  recheckAll(): Promise<void> {
     const all = [...this.#waits.values()].flatMap((waits) => [...waits]);
-    for (const waits of slicesOf(all, waitsPerTurn)) {
-      for (const wait of waits) this.#recheckOne(wait);
-      await nextTurn();
-    }
+    return eachByTurns(all, waitsPerTurn, (wait) => this.#recheckOne(wait));
   }
 
   #recheckOne(wait: Wait): void {
