@@ -188,14 +188,9 @@ async function examineAlone(dataDir: string): Promise<Examination | Unexamined> 
 /** @param lock of the directory. The examiner holds it too: a killed doctor must not free it under an open store. */
 function runExaminer(directory: string, lock?: DirectoryLock): Promise<Examination> {
   const inherited = lock === undefined ? [] : [lock.file];
-  const stdio = [
-    'ignore' as const,
-    'ignore' as const,
-    'pipe' as const,
-    'ipc' as const,
-    ...inherited,
-  ];
-  const child = fork(examiner, [directory], { stdio });
+  const child = fork(examiner, [directory], {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc', ...inherited],
+  });
   if (child.pid !== undefined) lock?.nameHolder(child.pid);
   let message: ExaminerMessage;
   let errors = '';
