@@ -62,9 +62,14 @@ t.test('an IPv4 client has 4 bytes on an IPv4 address, 16 mapped ones on ::', as
   t.equal(await addressesSeen(t, `http://127.0.0.1:${both}`), `${mapped} `);
 });
 
+const proxySignature = '0d0a0d0a000d0a515549540a';
+/** In hex, of a TCP connection over IPv4 from the address. */
+const proxyHeader = (address: string): string =>
+  `${proxySignature}2111000c${address}01010101000100aa`;
+
 t.test('a PROXY v2 header is believed from anybody', async (t) => {
   const port = await serveAddresses(t, '127.0.0.1');
-  const header = Buffer.from('0d0a0d0a000d0a515549540a2111000c0908070601010101000100aa', 'hex');
+  const header = Buffer.from(proxyHeader('09080706'), 'hex');
   const seen = await addressesSeen(t, `http://127.0.0.1:${port}`, [header]);
   t.equal(seen, '7f000001 09080706');
 });
@@ -78,9 +83,9 @@ t.test(
     t.teardown(() => client.cut());
     const headers = {
       '': '7f000001 ',
-      '0d0a0d0a000d0a515549540a2111000c0908070601010101000100aa': '7f000001 09080706',
-      '0d0a0d0a000d0a515549540a2111000c0102030401010101000100aa': '7f000001 01020304',
-      '0d0a0d0a000d0a515549540a20000000': '7f000001 ',
+      [proxyHeader('09080706')]: '7f000001 09080706',
+      [proxyHeader('01020304')]: '7f000001 01020304',
+      [`${proxySignature}20000000`]: '7f000001 ',
     };
     for (const [header, seen] of Object.entries(headers)) {
       await client.send(
