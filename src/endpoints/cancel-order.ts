@@ -38,7 +38,7 @@ export function createCancelOrder(deps: CancelOrderDeps): KeyEndpoint {
     const executionId = executionIdFrom(orderRef);
     if (executionId === undefined) return undefined;
     const entry = book.find(userId, executionId);
-    const execution = entry?.execution ?? recordOf(store, userId, executionId);
+    const execution = entry?.record ?? recordOf(store, userId, executionId);
     return execution?.orderRef === orderRef ? { entry, execution } : undefined;
   }
 

@@ -17,6 +17,9 @@ export async function eachByTurns<T>(
   }
 }
 
+/** Work that takes several turns of the event loop: each `next` does a part of it. */
+export type Steps = Generator<void, void, void>;
+
 /** Takes steps to their end, one in each turn. */
 export async function stepByTurns(steps: Iterator<unknown>): Promise<void> {
   while (steps.next().done !== true) await nextTurn();

@@ -6,6 +6,7 @@
 import type { Clock } from '../lib/clock.js';
 import type { Deadline, Deadlines } from '../lib/deadlines.js';
 import type { Counter, CounterSet } from '../lib/instruments.js';
+import type { Steps } from '../lib/turn.js';
 import type { Limits } from '../limits.js';
 import { nameOf } from '../model/source-name.js';
 import type { TrailFields } from '../model/trail-events.js';
@@ -64,8 +65,17 @@ export interface ConnectionHandlers {
     connection: Connection,
     hello: PluginFrameOf<'hello'>,
   ) => Source | FrameErrorCode | { readonly close: CloseReason };
-  /** Sends the welcome frame and starts the redelivery. */
-  readonly welcome: (connection: Connection, source: Source, hello: PluginFrameOf<'hello'>) => void;
+  /** Sends the welcome frame and starts the redelivery. @returns what is left to be done before the next frame. */
+  readonly welcome: (
+    connection: Connection,
+    source: Source,
+    hello: PluginFrameOf<'hello'>,
+  ) => Steps | undefined;
+  /** @returns what has to be done before `onFrame`. */
+  readonly readAhead: (
+    source: Source,
+    frame: Exclude<PluginFrame, { type: 'hello' }>,
+  ) => Steps | undefined;
   /** @returns why the frame is rejected; undefined if it is accepted. */
   readonly onFrame: (
     connection: Connection,
@@ -155,17 +165,19 @@ export class Connection implements SourceConnection {
     if (this.#source !== undefined) this.#deps.handlers.onHeard(this.#source);
   }
 
-  /** The bytes are valid only during the call. */
-  receive(bytes: Uint8Array, isBinary: boolean): void {
+  /** The bytes are valid only during the call. @returns what is left to be done before the next frame. */
+  receive(bytes: Uint8Array, isBinary: boolean): Steps | undefined {
     const decoded = isBinary ? notText : decodeFrame(bytes);
     if (decoded.frame === undefined) {
       this.#reject(decoded.error, decoded.field);
-      return;
+      return undefined;
     }
     const { frame, dataText } = decoded;
-    const rejection =
+    const outcome =
       frame.type === 'hello' ? this.#handleHello(frame) : this.#handle(frame, dataText);
-    if (rejection !== undefined) this.#reject(rejection);
+    if (typeof outcome !== 'string') return outcome;
+    this.#reject(outcome);
+    return undefined;
   }
 
   send(frame: GatewayFrame): boolean {
@@ -218,7 +230,7 @@ export class Connection implements SourceConnection {
     this.#deps.handlers.onClosed(this, reason);
   }
 
-  #handleHello(hello: PluginFrameOf<'hello'>): FrameErrorCode | undefined {
+  #handleHello(hello: PluginFrameOf<'hello'>): FrameErrorCode | Steps | undefined {
     if (this.#source !== undefined) return 'hello_repeated';
     const { handlers, deadlines } = this.#deps;
     const source = handlers.identify(this, hello);
@@ -228,19 +240,34 @@ export class Connection implements SourceConnection {
       return undefined;
     }
     this.#source = source;
-    handlers.welcome(this, source, hello);
+    const steps = handlers.welcome(this, source, hello);
     deadlines.remove(this.#silenceTimeout);
     // `welcome` may have closed the connection as too slow.
     if (!this.#isClosed) this.#armSilenceTimeout(source);
-    return undefined;
+    return steps;
   }
 
   #handle(
     frame: Exclude<PluginFrame, { type: 'hello' }>,
     dataText: string | undefined,
-  ): FrameErrorCode | undefined {
-    if (this.#source === undefined) return 'hello_expected';
-    return this.#deps.handlers.onFrame(this, this.#source, frame, dataText);
+  ): FrameErrorCode | Steps | undefined {
+    const source = this.#source;
+    if (source === undefined) return 'hello_expected';
+    const { handlers } = this.#deps;
+    const ahead = handlers.readAhead(source, frame);
+    if (ahead !== undefined) return this.#handleAfter(ahead, source, frame, dataText);
+    return handlers.onFrame(this, source, frame, dataText);
+  }
+
+  *#handleAfter(
+    ahead: Steps,
+    source: Source,
+    frame: Exclude<PluginFrame, { type: 'hello' }>,
+    dataText: string | undefined,
+  ): Steps {
+    yield* ahead;
+    const rejection = this.#deps.handlers.onFrame(this, source, frame, dataText);
+    if (rejection !== undefined) this.#reject(rejection);
   }
 
   /** @param field that makes the frame invalid. */

@@ -8,6 +8,7 @@ import { eventJson } from '../events/terminal-event.js';
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import { executionIdFrom, executionIdFromCancel } from '../lib/ids.js';
 import type { Counter, Histogram } from '../lib/instruments.js';
+import type { Steps } from '../lib/turn.js';
 import type { Limits } from '../limits.js';
 import { isWaiting } from '../model/cancellation.js';
 import type { BookEntry } from '../signals/book-entry.js';
@@ -48,6 +49,14 @@ export interface FrameHandlerDeps {
 }
 
 type Frame = Exclude<PluginFrame, { type: 'hello' }>;
+/** An execution that a hello tells of. */
+type Known = Evidence & { readonly executionId: string };
+/** What may name an execution in a frame. */
+interface Naming {
+  readonly executionId?: string;
+  readonly cancelRequestId?: string;
+}
+
 /** `changed`: an execution changed, and the same transaction stores the `seq`. Otherwise the error, if any. */
 type Effect = 'changed' | 'none' | FrameErrorCode;
 
@@ -81,13 +90,46 @@ export class FrameHandler {
     return this.#handleOnce(connection, source, frame, dataText);
   }
 
-  /** Handles the `executions` of a hello like reports without a `seq`. */
-  handleKnown(source: Source, known: readonly (Evidence & { executionId: string })[]): void {
+  /**
+   * Reads in steps what `handle` needs of a final order with many fills.
+   * @returns undefined if that takes no time.
+   */
+  readAhead(source: Source, frame: Frame): Steps | undefined {
+    const changesOrders = frame.type !== 'event' && frame.type !== 'heartbeat';
+    return changesOrders ? this.#readAhead(source, frame) : undefined;
+  }
+
+  /**
+   * Handles the `executions` of a hello like reports without a `seq`.
+   * @returns the steps that handle the final orders with many fills: these are not sent again, so they may wait.
+   */
+  handleKnown(source: Source, known: readonly Known[]): Steps | undefined {
+    const long: Known[] = [];
     for (const evidence of known) {
-      const entry = this.#entryOf(source, evidence.executionId);
-      if (entry === undefined) this.#deps.reportsIgnored.add();
-      else this.#report(entry, evidence);
+      if (this.#readAhead(source, evidence) === undefined) this.#reportKnown(source, evidence);
+      else long.push(evidence);
     }
+    return long.length === 0 ? undefined : this.#reportLong(source, long);
+  }
+
+  *#reportLong(source: Source, known: readonly Known[]): Steps {
+    for (const evidence of known) {
+      yield* this.#readAhead(source, evidence) ?? [];
+      this.#reportKnown(source, evidence);
+      yield;
+    }
+  }
+
+  #reportKnown(source: Source, evidence: Known): void {
+    const entry = this.#entryOf(source, evidence.executionId);
+    if (entry === undefined) this.#deps.reportsIgnored.add();
+    else this.#report(entry, evidence);
+  }
+
+  #readAhead({ userId }: Source, { executionId, cancelRequestId }: Naming): Steps | undefined {
+    const named =
+      executionIdFrom(executionId ?? '') ?? executionIdFromCancel(cancelRequestId ?? '');
+    return named === undefined ? undefined : this.#deps.book.readAhead(userId, named);
   }
 
   #handleOnce(
@@ -251,7 +293,7 @@ export class FrameHandler {
   ): void {
     const executionId = frame.executionId ?? executionIdFrom(frame.orderRef ?? '');
     const execution =
-      executionId === undefined ? undefined : this.#entryOf(source, executionId)?.execution;
+      executionId === undefined ? undefined : this.#entryOf(source, executionId)?.record;
     const { hub, snapshots } = this.#deps;
     const data: { readonly snapshotId?: unknown } = frame.data ?? {};
     const published = hub.publish(source.userId, {
@@ -279,8 +321,8 @@ export class FrameHandler {
     // For an id of another form, the store would hold in memory that it has no such record.
     if (executionIdFrom(executionId) !== executionId) return undefined;
     const entry = book.find(source.userId, executionId);
-    if (entry === undefined || entry.execution.delivery === 'not_sent') return undefined;
-    return registry.sourceOf(source.userId, entry.execution) === source ? entry : undefined;
+    if (entry === undefined || entry.record.delivery === 'not_sent') return undefined;
+    return registry.sourceOf(source.userId, entry.record) === source ? entry : undefined;
   }
 
   /**
@@ -290,7 +332,7 @@ export class FrameHandler {
   #entryOfCancel(source: Source, cancelRequestId: string): BookEntry | undefined {
     const executionId = executionIdFromCancel(cancelRequestId);
     const entry = executionId === undefined ? undefined : this.#entryOf(source, executionId);
-    const cancel = entry?.execution.cancel;
+    const cancel = entry?.record.cancel;
     if (cancel == null) return undefined;
     const attempt = Number(cancelRequestId.slice(cancelRequestId.lastIndexOf('_') + 1));
     const isUnsent = cancel.status === 'requested' && !isWaiting(cancel);

@@ -1,10 +1,11 @@
 /**
  * Hands received frames to their connections, a limited number in each turn of the event loop: one read of a
  * socket can hold thousands, and handling them all would block everything else. The rest waits, and each turn
- * takes an equal share from every waiting user. A close waits behind the frames that came before it. Owns
- * what waits.
+ * takes an equal share from every waiting user. A frame that takes long is handled in steps. A close waits behind the
+ * frames that came before it. Owns what waits.
  */
 import type { Clock } from '../lib/clock.js';
+import type { Steps } from '../lib/turn.js';
 
 /** The part of a connection that the intake needs. */
 export interface FrameReader {
@@ -12,8 +13,8 @@ export interface FrameReader {
   readonly session: { readonly userId: string };
   /** Called once for all frames of one read that a later turn handles. */
   heard(): void;
-  /** The bytes are valid only during the call. */
-  receive(bytes: Uint8Array, isBinary: boolean): void;
+  /** The bytes are valid only during the call. @returns what is left to be done before the user's next frame. */
+  receive(bytes: Uint8Array, isBinary: boolean): Steps | undefined;
   /** Called when all frames are handled and no more can come. */
   closed(): void;
 }
@@ -32,7 +33,14 @@ interface WaitingClose {
   readonly block: undefined;
 }
 
+interface Unfinished {
+  readonly reader: FrameReader;
+  readonly steps: Steps;
+}
+
 interface WaitingUser {
+  /** What is left of the frame that was handled last. */
+  unfinished: Unfinished | undefined;
   readonly frames: (WaitingFrame | WaitingClose | undefined)[];
   /** Index of the next frame; those before it are handled and undefined. */
   next: number;
@@ -90,10 +98,11 @@ export class Intake {
     const size = bytes.byteLength;
     if (user === undefined) {
       if (!this.#isUsedUp) {
-        this.#handle(reader, new Uint8Array(bytes), isBinary);
+        const unfinished = this.#handle(reader, new Uint8Array(bytes), isBinary);
+        if (unfinished !== undefined) this.#waiting.set(userId, newUser(unfinished));
         return 'handled';
       }
-      user = { frames: [], next: 0, bytes: 0 };
+      user = newUser();
     }
     const isFull = this.#waitingBytes >= waitingBytesMax;
     if (isFull && user.bytes >= waitingBytesMax / (this.#waiting.size + 1)) return 'refused';
@@ -136,41 +145,56 @@ export class Intake {
     for (const [userId, user] of this.#waiting) {
       const unitsMax = this.#unitsUsed + unitsPerUser;
       do this.#handleNext(user);
-      while (user.next < user.frames.length && this.#unitsUsed < unitsMax && !this.#isUsedUp);
+      while (isWaiting(user) && this.#unitsUsed < unitsMax && !this.#isUsedUp);
       this.#waiting.delete(userId);
-      if (user.next < user.frames.length) this.#waiting.set(userId, user);
+      if (isWaiting(user)) this.#waiting.set(userId, user);
       if (this.#isUsedUp) return;
     }
   }
 
   #handleNext(user: WaitingUser): void {
-    const waiting = user.frames[user.next] as WaitingFrame | WaitingClose;
-    user.frames[user.next++] = undefined;
-    if (user.next === placesPerCut) {
-      user.frames.splice(0, placesPerCut);
-      user.next = 0;
-    }
+    const { unfinished } = user;
+    user.unfinished = undefined;
     try {
-      if (waiting.block === undefined) waiting.reader.closed();
-      else this.#handleWaiting(user, waiting);
+      if (unfinished !== undefined) user.unfinished = this.#goOn(unfinished);
+      else user.unfinished = this.#handleWaiting(user, taken(user));
     } catch (error) {
       this.#onError(error);
     }
   }
 
-  #handleWaiting(user: WaitingUser, frame: WaitingFrame): void {
-    const { reader, block, begin, end, isBinary } = frame;
+  #handleWaiting(user: WaitingUser, waiting: WaitingFrame | WaitingClose): Unfinished | undefined {
+    const { reader, block } = waiting;
+    if (block === undefined) {
+      reader.closed();
+      return undefined;
+    }
+    const { begin, end, isBinary } = waiting;
     const size = end - begin;
     user.bytes -= size + overheadBytes;
     this.#waitingBytes -= size + overheadBytes;
-    if (!reader.isClosed) this.#handle(reader, block.subarray(begin, end), isBinary);
+    return reader.isClosed ? undefined : this.#handle(reader, block.subarray(begin, end), isBinary);
   }
 
-  #handle(reader: FrameReader, bytes: Uint8Array, isBinary: boolean): void {
+  /** @returns the same if there are further steps. A frame whose connection has been closed has none. */
+  #goOn(unfinished: Unfinished): Unfinished | undefined {
+    const { reader, steps } = unfinished;
+    if (reader.isClosed) return undefined;
+    const isDone = this.#counted(1, () => steps.next().done === true);
+    return isDone ? undefined : unfinished;
+  }
+
+  #handle(reader: FrameReader, bytes: Uint8Array, isBinary: boolean): Unfinished | undefined {
+    const units = 1 + Math.floor(bytes.length / bytesPerUnit);
+    const steps = this.#counted(units, () => reader.receive(bytes, isBinary));
+    return steps === undefined ? undefined : { reader, steps };
+  }
+
+  #counted<T>(units: number, work: () => T): T {
     const beganAt = this.#clock.monotonic();
-    this.#unitsUsed += 1 + Math.floor(bytes.length / bytesPerUnit);
+    this.#unitsUsed += units;
     try {
-      reader.receive(bytes, isBinary);
+      return work();
     } finally {
       this.#msUsed += this.#clock.monotonic() - beganAt;
     }
@@ -184,4 +208,23 @@ export class Intake {
     this.#block = Buffer.allocUnsafeSlow(Math.max(blockBytes, size));
     this.#blockUsed = 0;
   }
+}
+
+function newUser(unfinished?: Unfinished): WaitingUser {
+  return { unfinished, frames: [], next: 0, bytes: 0 };
+}
+
+function isWaiting({ unfinished, frames, next }: WaitingUser): boolean {
+  return unfinished !== undefined || next < frames.length;
+}
+
+/** Takes the user's next frame or close. */
+function taken(user: WaitingUser): WaitingFrame | WaitingClose {
+  const waiting = user.frames[user.next] as WaitingFrame | WaitingClose;
+  user.frames[user.next++] = undefined;
+  if (user.next === placesPerCut) {
+    user.frames.splice(0, placesPerCut);
+    user.next = 0;
+  }
+  return waiting;
 }

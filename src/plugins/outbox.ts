@@ -182,7 +182,7 @@ export class Outbox {
     const { book, timeouts } = this.#deps;
     // First of all, since it loads nothing.
     if (entry.connectionId === connectionId || !book.exists(entry)) return false;
-    return isUndelivered(entry.execution) && timeouts.maySend(entry);
+    return isUndelivered(entry.record) && timeouts.maySend(entry);
   }
 
   /**
@@ -231,7 +231,7 @@ export class Outbox {
     book.setConnection(entry, connection.connectionId);
     const found = request ?? this.#requestOf(entry);
     if (found === undefined) return;
-    if (!connection.sendText(submitFrame(found, entry.execution))) return;
+    if (!connection.sendText(submitFrame(found, entry.record))) return;
     submitsSent.add();
     if (book.apply(entry, dispatch) === undefined) return;
     dispatchLatency.observe((clock.monotonic() - entry.enteredAt) / 1000);

@@ -46,9 +46,11 @@ export function createTerminals(given: TerminalsDeps): Terminals {
     welcome(connection, source, hello) {
       given.trail.note('plugin_connected', () => connection.trail);
       presence.welcome(connection, source);
-      frames.handleKnown(source, hello.executions ?? []);
+      const steps = frames.handleKnown(source, hello.executions ?? []);
       outbox.resume(connection, source);
+      return steps;
     },
+    readAhead: (source, frame) => frames.readAhead(source, frame),
     onFrame: (...received) => frames.handle(...received),
     onHeard: (source) => registry.touch(source),
     onDrained: (connection, source) => outbox.drained(connection, source),

@@ -16,6 +16,8 @@ import type { Stored } from '../store/write-queue.js';
 export interface EntryOwner {
   /** @returns the stored record of an unloaded entry. */
   read(entry: BookEntry): Execution | undefined;
+  /** @returns the execution of a record that lacks the fills that have rows of their own. */
+  withFills(userId: string, record: Execution): Execution;
   /** The entry's deadline has passed. */
   due(entry: BookEntry): void;
 }
@@ -56,7 +58,7 @@ export class BookEntry implements Stored, Deadline {
   source: SourceEntries | null | undefined;
   readonly executionId: string;
   readonly #owner: EntryOwner;
-  /** Undefined while unloaded. */
+  /** Undefined while unloaded. Lacks the fills that have rows of their own until they are needed. */
   #loaded: Execution | undefined;
   /** The furthest place, in the order `open`, `final`, `unknown`, where a write may have stored the record. */
   #place: Place;
@@ -64,29 +66,37 @@ export class BookEntry implements Stored, Deadline {
   constructor(
     owner: EntryOwner,
     readonly userId: string,
-    execution: Execution,
+    record: Execution,
     /** Monotonic ms of its acceptance, or of the load after a restart. */
     readonly enteredAt: number,
     /** Whether an earlier process may have sent it. */
     readonly isRecovered: boolean,
   ) {
     this.#owner = owner;
-    this.executionId = execution.executionId;
-    this.#loaded = execution;
-    this.#place = placeOf(execution);
+    this.executionId = record.executionId;
+    this.#loaded = record;
+    this.#place = placeOf(record);
   }
 
+  /** The execution with all of its fills: reading thousands of them takes long. */
   get execution(): Execution {
-    const execution = this.load();
-    assert(execution !== undefined, `execution ${this.executionId} is in the book, not on disk`);
-    return execution;
+    const { record } = this;
+    if (record.fillRows === undefined) return record;
+    return (this.#loaded = this.#owner.withFills(this.userId, record));
   }
 
   set execution(next: Execution) {
     this.#loaded = next;
   }
 
-  /** @returns undefined when it was unloaded and its record was removed with its user. */
+  /** The execution, which may lack the fills that have rows of their own. */
+  get record(): Execution {
+    const record = this.load();
+    assert(record !== undefined, `execution ${this.executionId} is in the book, not on disk`);
+    return record;
+  }
+
+  /** @returns the record; undefined when it was unloaded and its record was removed with its user. */
   load(): Execution | undefined {
     return (this.#loaded ??= this.#owner.read(this));
   }

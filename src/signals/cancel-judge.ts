@@ -90,8 +90,8 @@ export class CancelJudge {
   #judgeOne(order: CancelAllOrder, executionId: string, judgement: Judgement): void {
     const { userId, isMeant } = order;
     const entry = this.#deps.book.find(userId, executionId);
-    if (entry !== undefined && isOpenOrder(entry.execution) && isMeant(entry.execution)) {
-      this.#judgeOrder(userId, entry.execution, judgement);
+    if (entry !== undefined && isOpenOrder(entry.record) && isMeant(entry.record)) {
+      this.#judgeOrder(userId, entry.record, judgement);
     } else judgement.delete(executionId);
     entry?.unload();
   }

@@ -60,7 +60,7 @@ export class EntryIndex {
       sources = new Map();
       this.#sources.set(userId, sources);
     }
-    const source = sourceKey ?? targetKey(entry.execution) ?? '';
+    const source = sourceKey ?? targetKey(entry.record) ?? '';
     let found = sources.get(source);
     if (found === undefined) {
       found = { userId, source, fills: 0, entries: new Map() };

@@ -6,10 +6,11 @@
 import { isDeleted } from '../auth/accounts.js';
 import type { Brakes } from '../auth/brakes.js';
 import type { Clock } from '../lib/clock.js';
+import type { Steps } from '../lib/turn.js';
 import type { Limits } from '../limits.js';
 import type { RetentionClock } from '../retention/retention-clock.js';
 import { isWaiting } from '../model/cancellation.js';
-import { isSettled, type Execution } from '../model/execution.js';
+import { isSettled, type Execution, type Fill } from '../model/execution.js';
 import type { Reader, Store } from '../store/store.js';
 import type { Stored, WriteQueue } from '../store/write-queue.js';
 import { isTold } from './announcer.js';
@@ -21,7 +22,7 @@ import { applyMove, recover } from './moves.js';
 import { OpenOrders } from './open-orders.js';
 import type { OwedCancels } from './owed-cancels.js';
 import { recordsPerStep, sendable } from './sendable.js';
-import { fromRecord, recordOf } from './stored-execution.js';
+import { fillsPerRead, firstFills, fromRecord, listedFills, recordOf } from './stored-execution.js';
 import { isUnchangeable } from './unchangeable.js';
 
 export interface ApplyOptions {
@@ -52,6 +53,8 @@ export class ExecutionBook implements EntryOwner {
   readonly #index = new EntryIndex();
   /** Each open watch, with the user's executions that have changed since it began. */
   readonly #watches = new Set<{ readonly userId: string; readonly changed: Set<string> }>();
+  /** The fills of the execution that was read ahead last: all that it had then. */
+  #ahead: { readonly of: string; readonly fills: readonly Fill[] } | undefined;
 
   constructor(deps: ExecutionBookDeps) {
     this.#deps = deps;
@@ -88,6 +91,7 @@ export class ExecutionBook implements EntryOwner {
       // A change written after the purge would bring the record back.
       if (isGone) continue;
       const isSent = record.status !== 'queued' || record.maySend;
+      yield* this.#readFills(userId, record);
       const entry = this.#recover(userId, record, isSent);
       if (entry === undefined) continue;
       if (brakes.stopOf(userId, record.keyId) !== undefined) stopped.push(entry);
@@ -106,8 +110,9 @@ export class ExecutionBook implements EntryOwner {
     const entry = this.#entryFrom(userId, record, isRecovered);
     if (!this.#isForBook(entry)) return undefined;
     this.#keep(entry);
-    const decided = owed.decided(userId, record);
-    const isLeft = decided !== record && recover(decided, clock.now()) === undefined;
+    const { execution } = entry;
+    const decided = owed.decided(userId, execution);
+    const isLeft = decided !== execution && recover(decided, clock.now()) === undefined;
     if (isLeft || this.apply(entry, recover) === undefined) timeouts.arm(entry);
     // Drops the entry if its time to be sent again has just passed: without a deadline, nothing else does.
     this.release(entry);
@@ -120,6 +125,7 @@ export class ExecutionBook implements EntryOwner {
     let read = 0;
     for (const { record } of sendable(store, clock.now(), userId)) {
       if (++read % recordsPerStep === 0) yield;
+      yield* this.#readFills(userId, record);
       const isKnown = this.#index.get(userId, record.executionId) !== undefined;
       if (!isKnown) this.#recover(userId, record, false)?.unload();
     }
@@ -148,6 +154,27 @@ export class ExecutionBook implements EntryOwner {
     if (record === undefined || isDeleted(store, userId)) return undefined;
     if (isUnchangeable(store, limits, userId, record, retentionClock.now())) return undefined;
     return this.#entryFrom(userId, record, true);
+  }
+
+  /**
+   * Reads in steps what a change of an execution outside of the book needs, so that the change itself need not.
+   * @returns undefined if that takes no time: few orders have more fills than their record lists.
+   */
+  readAhead(userId: string, executionId: string): Steps | undefined {
+    if (this.#index.get(userId, executionId) !== undefined) return undefined;
+    const record = recordOf(this.#deps.store, userId, executionId);
+    return record?.fillRows === undefined ? undefined : this.#readFills(userId, record);
+  }
+
+  *#readFills(userId: string, record: Execution): Generator<void, void, void> {
+    const listed = listedFills(record);
+    if (listed - this.#fillsAhead(userId, record).length <= fillsPerRead) return;
+    const fills = yield* firstFills(this.#deps.store, userId, record, listed);
+    this.#ahead = { of: `${userId} ${record.executionId}`, fills };
+  }
+
+  #fillsAhead(userId: string, { executionId, fills }: Execution): readonly Fill[] {
+    return this.#ahead?.of === `${userId} ${executionId}` ? this.#ahead.fills : fills;
   }
 
   /** The entries of one user, or of all. Loads none. */
@@ -283,24 +310,28 @@ export class ExecutionBook implements EntryOwner {
   /** Drops an entry that is settled, durable and not to be redelivered. */
   release(entry: BookEntry): void {
     if (entry.source === null || entry.pendingWrites > 0) return;
-    if (!isSettled(entry.execution)) return;
+    if (!isSettled(entry.record)) return;
     // If the wall clock was set back since the last change, the entry may still need its deadline.
     this.#deps.timeouts.arm(entry);
     if (!this.#isForBook(entry)) this.#drop(entry);
   }
 
   #isForBook(entry: BookEntry): boolean {
-    return !isSettled(entry.execution) || this.#deps.timeouts.mayBeSentAgain(entry);
+    return !isSettled(entry.record) || this.#deps.timeouts.mayBeSentAgain(entry);
   }
 
   /** Drops all entries of a deleted user. */
   forget(userId: string): void {
     for (const entry of this.#index.entries(userId)) this.#drop(entry);
+    this.#ahead = undefined;
   }
 
   read({ userId, executionId }: BookEntry): Execution | undefined {
-    const record = this.#deps.store.get('openExecutions', [userId, executionId]);
-    return record && fromRecord(this.#deps.store, userId, record);
+    return this.#deps.store.get('openExecutions', [userId, executionId]);
+  }
+
+  withFills(userId: string, record: Execution): Execution {
+    return fromRecord(this.#deps.store, userId, record, this.#fillsAhead(userId, record));
   }
 
   due(entry: BookEntry): void {
@@ -315,22 +346,21 @@ export class ExecutionBook implements EntryOwner {
   }
 
   #entryFrom(userId: string, record: Execution, isRecovered: boolean): BookEntry {
-    const execution = fromRecord(this.#deps.store, userId, record);
-    const entry = this.#entryOf(userId, execution, isRecovered);
+    const entry = this.#entryOf(userId, record, isRecovered);
     // If `fillRows` is absent, the record may hold all fills, as in an earlier version: none has a row yet.
-    if (record.fillRows !== undefined) entry.durableFills = execution.fills.length;
+    if (record.fillRows !== undefined) entry.durableFills = listedFills(record);
     return entry;
   }
 
-  #entryOf(userId: string, execution: Execution, isRecovered: boolean): BookEntry {
-    const entry = new BookEntry(this, userId, execution, this.#deps.clock.monotonic(), isRecovered);
+  #entryOf(userId: string, record: Execution, isRecovered: boolean): BookEntry {
+    const entry = new BookEntry(this, userId, record, this.#deps.clock.monotonic(), isRecovered);
     this.#deps.timeouts.begin(entry);
     return entry;
   }
 
   #keep(entry: BookEntry, sourceKey?: string): void {
-    if (this.#index.add(entry, sourceKey)) this.openOrders.update(entry, entry.execution);
-    this.#index.countFills(entry, entry.execution.fills.length);
+    if (this.#index.add(entry, sourceKey)) this.openOrders.update(entry, entry.record);
+    this.#index.countFills(entry, listedFills(entry.record));
   }
 
   #drop(entry: BookEntry): void {

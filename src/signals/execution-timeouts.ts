@@ -36,14 +36,14 @@ export class ExecutionTimeouts {
   begin(entry: BookEntry): void {
     const { clock } = this.#deps;
     const now = clock.now();
-    const { createdAt, expiresAt } = entry.execution;
+    const { createdAt, expiresAt } = entry.record;
     entry.expiryDue = entry.enteredAt + Math.min(expiresAt - now, expiresAt - createdAt);
   }
 
   /** Schedules the deadlines for the current states of the execution and its cancel. */
   arm(entry: BookEntry): void {
     const { deadlines, clock } = this.#deps;
-    const { execution } = entry;
+    const execution = entry.record;
     this.#armCancel(entry);
     if (execution.status === 'queued' || this.#maySubmitAgain(entry)) {
       deadlines.set(entry, entry.expiryDue);
@@ -63,26 +63,25 @@ export class ExecutionTimeouts {
 
   due(entry: BookEntry): void {
     const { apply, release } = this.#deps;
-    if (entry.execution.status === 'queued') apply(entry, expireUnsent);
-    else if (isUnconfirmed(entry.execution))
-      apply(entry, becomeUnknown(this.#unknownReason(entry)));
+    if (entry.record.status === 'queued') apply(entry, expireUnsent);
+    else if (isUnconfirmed(entry.record)) apply(entry, becomeUnknown(this.#unknownReason(entry)));
     else release(entry);
   }
 
   /** Whether the TTL still allows a submit frame. Checks both clocks: the wall clock may step. */
   maySend(entry: BookEntry): boolean {
     const { clock } = this.#deps;
-    return entry.expiryDue > clock.monotonic() && entry.execution.expiresAt > clock.now();
+    return entry.expiryDue > clock.monotonic() && entry.record.expiresAt > clock.now();
   }
 
   /** Whether a command of a settled execution may be redelivered: its submit frame, or its cancel. */
   mayBeSentAgain(entry: BookEntry): boolean {
-    return this.#maySubmitAgain(entry) || this.maySendCancelAgain(entry.execution);
+    return this.#maySubmitAgain(entry) || this.maySendCancelAgain(entry.record);
   }
 
   /** Whether an unknown execution without an acknowledgement may be redelivered: until its TTL passes. */
   #maySubmitAgain(entry: BookEntry): boolean {
-    const { status, delivery, maySend } = entry.execution;
+    const { status, delivery, maySend } = entry.record;
     return status === 'unknown' && delivery === 'sent' && maySend && this.maySend(entry);
   }
 
@@ -106,9 +105,9 @@ export class ExecutionTimeouts {
   }
 
   #armCancel(entry: BookEntry): void {
-    const wait = this.#cancelWaitOf(entry.execution);
+    const wait = this.#cancelWaitOf(entry.record);
     if (wait !== entry.cancelWait) this.#disarmCancel(entry);
-    const { cancel } = entry.execution;
+    const { cancel } = entry.record;
     if (cancel === null || wait === undefined || entry.cancelDeadline !== undefined) return;
     const { deadlines, clock, limits, apply, release } = this.#deps;
     const { requestedAt, dispatchedAt, updatedAt, status } = cancel;

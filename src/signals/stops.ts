@@ -76,7 +76,7 @@ export class Stops {
     const { brakes, book } = this.#deps;
     // A cancel of all orders covered the execution, which is now denied or has a cancel.
     if (book.settle(entry)) return 'held';
-    const reason = brakes.stopOf(entry.userId, entry.execution.keyId);
+    const reason = brakes.stopOf(entry.userId, entry.record.keyId);
     if (reason === undefined) return 'allowed';
     const ended = book.apply(entry, stopSending(reason), { done: settled, failed: settled });
     return ended === undefined ? 'held' : 'ended';

@@ -9,8 +9,6 @@ import { walk } from '../store/walk.js';
 /** Most orders have fewer, and so no row beside their record. */
 const inlineMax = 16;
 
-const merged = new WeakMap<Execution, Execution>();
-
 /** @param durableFills how many of its fills are stored already. */
 export function putFills(
   batch: Writer,
@@ -60,45 +58,52 @@ export function toRecord(execution: Execution): Execution {
   return { ...execution, fills: fills.slice(0, inlineMax), fillRows: fills.length - inlineMax };
 }
 
-/** @returns the execution with all of its fills; the same object for the same record. */
-export function fromRecord(reader: Reader, userId: string, record: Execution): Execution {
-  if (record.fillRows === undefined) return record;
-  let execution = merged.get(record);
-  if (execution === undefined) {
-    const { fillRows, ...rest } = record;
-    const rows = readRows(reader, userId, record.executionId, fillRows);
-    execution = { ...rest, fills: [...record.fills, ...rows] };
-    merged.set(record, execution);
-  }
-  return execution;
+/** @returns the number of fills listed, in the record and in rows of their own. */
+export function listedFills({ fills, fillRows = 0 }: Execution): number {
+  return fills.length + fillRows;
 }
 
-/** Rows read in one step of `firstFills`, at once: a millisecond or two. */
-const rowsPerStep = 128;
+/**
+ * @param fills the first fills, which need not be read.
+ * @returns the execution with all of its fills.
+ */
+export function fromRecord(
+  reader: Reader,
+  userId: string,
+  record: Execution,
+  fills: readonly Fill[] = record.fills,
+): Execution {
+  const { fillRows, ...rest } = record;
+  if (fillRows === undefined) return record;
+  const prefix: [string, string] = [userId, record.executionId];
+  const start: [string, string, string] = [...prefix, fillName(fills.length)];
+  const limit = listedFills(record) - fills.length;
+  const rows = limit > 0 ? reader.range('fills', { prefix, start, limit }) : [];
+  return { ...rest, fills: [...fills, ...rows.map(({ record: fill }) => fill)] };
+}
+
+/** Fills with rows of their own that are read at once: a millisecond or two. */
+export const fillsPerRead = 128;
 
 /** @returns, in steps, the first `max` fills of an execution: the record's own list if it holds just those. */
 export function* firstFills(
   reader: Reader,
   userId: string,
-  { executionId, fills, fillRows = 0 }: Execution,
+  record: Execution,
   max: number,
 ): Generator<void, readonly Fill[], void> {
-  const count = Math.min(fills.length + fillRows, max);
+  const { executionId, fills } = record;
+  const count = Math.min(listedFills(record), max);
   if (count <= fills.length) return fills.length > max ? fills.slice(0, max) : fills;
   const found = [...fills];
   const stretch = { prefix: [userId, executionId] } as const;
-  for (const { record } of walk(reader, 'fills', stretch, rowsPerStep)) {
+  for (const { record } of walk(reader, 'fills', stretch, fillsPerRead)) {
     if (found.push(record) === count) break;
-    if (found.length % rowsPerStep === 0) yield;
+    if (found.length % fillsPerRead === 0) yield;
   }
   // The other executions of the signal may have nearly as many.
   yield;
   return found;
-}
-
-function readRows(reader: Reader, userId: string, executionId: string, limit: number): Fill[] {
-  const rows = reader.range('fills', { prefix: [userId, executionId], limit });
-  return rows.map(({ record }) => record);
 }
 
 /** Sorts by number. */

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { Intake, type FrameReader } from '../../src/plugins/intake.js';
+import type { Steps } from '../../src/lib/turn.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
 class Reader implements FrameReader {
@@ -24,10 +25,26 @@ class Reader implements FrameReader {
     this.log.push(`${this.session.userId} closed`);
   }
 
-  receive(bytes: Uint8Array): void {
+  receive(bytes: Uint8Array): Steps | undefined {
     const text = Buffer.from(bytes).toString();
     if (text.startsWith('slow')) clock.advance(0.4);
     if (text === 'throw') throw new Error('a bug');
+    if (text.startsWith('long')) return this.#steps(text);
+    this.#handled(text);
+    return undefined;
+  }
+
+  *#steps(text: string): Steps {
+    for (const part of ['first', 'second']) {
+      this.#handled(`${text} ${part}`);
+      clock.advance(0.6);
+      yield;
+      if (text === 'long throw') throw new Error('a bug');
+    }
+    this.#handled(`${text} last`);
+  }
+
+  #handled(text: string): void {
     this.read.push(text);
     this.log.push(`${this.session.userId} ${text}`);
   }
@@ -195,3 +212,43 @@ t.test('a failure in a later turn is told, and the next frame is handled', async
   t.match(errors, [{ message: 'a bug' }]);
   t.equal(reader.read.at(-1), 'after');
 });
+
+t.test(
+  'a frame that takes long is handled in steps, before the next one of its user',
+  async (t) => {
+    const intake = new Intake(clock, fail);
+    const log: string[] = [];
+    const [slow, other] = [new Reader('slow', log), new Reader('other', log)];
+    t.equal(intake.take(slow, bytesOf('long'), false), 'handled');
+    t.equal(intake.take(slow, bytesOf('next'), false), 'waiting');
+    intake.close(slow);
+    t.equal(intake.take(other, bytesOf('order'), false), 'handled', 'another user does not wait');
+    t.strictSame(log, ['other order']);
+    await turn();
+    t.strictSame(log.slice(1), ['slow long first', 'slow long second']);
+    await turn();
+    t.strictSame(log.slice(3), ['slow long last', 'slow next', 'slow closed']);
+  },
+);
+
+t.test(
+  'a long frame whose step fails, or whose connection ends, is not gone on with',
+  async (t) => {
+    const errors: unknown[] = [];
+    const intake = new Intake(clock, (error) => errors.push(error));
+    const [failing, ended] = [new Reader('u1'), new Reader('u2')];
+    for (const [reader, text] of [
+      [failing, 'long throw'],
+      [ended, 'long'],
+    ] as const) {
+      intake.take(reader, bytesOf(text), false);
+      intake.take(reader, bytesOf('after'), false);
+    }
+    await turn();
+    ended.isClosed = true;
+    await turn();
+    await turn();
+    t.match(errors, [{ message: 'a bug' }]);
+    t.strictSame([failing.read, ended.read], [['long throw first', 'after'], ['long first']]);
+  },
+);

@@ -1,12 +1,12 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { Static } from 'typebox';
 import { executionIdOf } from '../../src/lib/ids.js';
 import type { Execution, Fill } from '../../src/model/execution.js';
 import type { SignalRequest } from '../../src/model/records.js';
 import { HeldCommits } from '../support/held-commits.js';
-import type { ScriptedPlugin } from '../support/scripted-plugin.js';
+import { helloFrame, type ScriptedPlugin } from '../support/scripted-plugin.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
 import { putFills, readExecution, toRecord } from '../../src/signals/stored-execution.js';
 import { SignalPage } from '../../src/signals/signal-page.js';
@@ -261,3 +261,63 @@ t.test('a record of an earlier version, with all fills in it, is read and goes o
   t.equal(next.durable(id)?.fills.length, 16);
   t.equal(read(next.restart(), id)?.fills.length, 31);
 });
+
+/** Says a frame to its end, and judges that each step reads few fills. @returns how many it read. */
+function fillsRead(
+  t: Test,
+  gateway: SimulatedGateway,
+  plugin: ScriptedPlugin,
+  frame: object,
+): number {
+  const store = gateway.store as { range: Reader['range'] };
+  const { range } = store;
+  let [sum, rows] = [0, 0];
+  store.range = (collection, wanted) => {
+    const found = range(collection, wanted);
+    if (collection === 'fills') rows += found.length;
+    return found;
+  };
+  const steps = plugin.stepsOf(JSON.stringify(frame));
+  do {
+    t.ok(rows <= 200, `${rows} fills in a step`);
+    sum += rows;
+    rows = 0;
+  } while (steps?.next().done === false);
+  store.range = range;
+  return sum + rows;
+}
+
+t.test(
+  'a step of a late frame, or of a hello, reads a part of a final order’s fills',
+  async (t) => {
+    const { gateway, plugin, id } = await resting();
+    for (let i = 1; i <= 600; i++) tell(plugin, id, aFill(`f${i}`, 1));
+    tell(plugin, id, aFill('f600', 1), 'cancelled');
+    await turns();
+    const ended = { executionId: id, status: 'cancelled' };
+    const late = (fillId: string) => ({ ...ended, fill: aFill(fillId, 1) });
+    const said = async (frame: object): Promise<number> => {
+      const rows = fillsRead(t, gateway, plugin, { seq: ++seq, ...frame });
+      await turns();
+      return rows;
+    };
+    t.equal(await said({ type: 'event', event: 'order_update', executionId: id }), 0);
+    t.equal(await said({ type: 'report', ...late('late1') }), 600 - 16);
+    t.ok(
+      (await said({ type: 'report', ...late('late2') })) < 200,
+      'the next of that order reads few',
+    );
+    await said({ type: 'report', ...late('f599') });
+    t.match(read(gateway, id), { status: 'cancelled', filledQuantity: 602 });
+
+    const [small = ''] = await gateway.submit();
+    const next = gateway.restart();
+    const executions = [late('late3'), { executionId: small, status: 'working' }, late('late4')];
+    const rows = fillsRead(t, next, next.connect(), { ...helloFrame, executions });
+    t.equal(rows, 602 - 16);
+    await turns();
+    t.match(read(next, id), { status: 'cancelled', filledQuantity: 604 });
+    t.match(read(next, small), { status: 'working' });
+    t.equal(read(next.restart(), id)?.fills.length, 604);
+  },
+);

@@ -1,6 +1,16 @@
 /** The plugin's end of a connection: sends what the test tells it to, keeps what it receives. */
 import type { Connection, PluginSocket } from '../../src/plugins/connection.js';
+import type { Steps } from '../../src/lib/turn.js';
 import type { Frame } from './plugin.js';
+
+export const helloFrame = {
+  type: 'hello',
+  platform: 'terminal_a',
+  instanceId: 'desk-1',
+  accountName: 'Sim101',
+  capabilities: ['submit', 'cancel', 'snapshot'],
+  software: { name: 'scripted', version: '1' },
+} as const;
 
 export class ScriptedPlugin implements PluginSocket {
   connection!: Connection;
@@ -46,20 +56,19 @@ export class ScriptedPlugin implements PluginSocket {
   }
 
   sayText(text: string, isBinary = false): void {
+    for (const steps = this.stepsOf(text, isBinary); steps?.next().done === false;);
+  }
+
+  /** Says a frame. @returns what is left of it: no other frame is handled before that. */
+  stepsOf(text: string, isBinary = false): Steps | undefined {
     const bytes = new TextEncoder().encode(text);
-    if (this.connection.admit(bytes.length)) this.connection.receive(bytes, isBinary);
+    return this.connection.admit(bytes.length)
+      ? this.connection.receive(bytes, isBinary)
+      : undefined;
   }
 
   hello(change: object = {}): void {
-    this.say({
-      type: 'hello',
-      platform: 'terminal_a',
-      instanceId: 'desk-1',
-      accountName: 'Sim101',
-      capabilities: ['submit', 'cancel', 'snapshot'],
-      software: { name: 'scripted', version: '1' },
-      ...change,
-    });
+    this.say({ ...helloFrame, ...change });
   }
 
   /** The connection breaks. */
