@@ -43,13 +43,13 @@ export function createListSignals({ clock, signals, rights }: ListSignalsDeps): 
     const { userId } = caller.user;
     const query = readPageQuery(exchange.request.query, userId);
     if (query === undefined) return exchange.fail('invalid_query', { message: queryRule });
-    let page: SignalPage | undefined;
+    const page = new SignalPage(signals, query, clock).steps();
     turns.run(userId, exchange, () => {
-      page ??= new SignalPage(signals, query, clock);
-      if (!page.step()) return false;
+      const { value, done } = page.next();
+      if (done !== true) return false;
       // The key may have been revoked while the page waited for its turns.
       const refusal = rights.refusalNow(caller, scope);
-      return refusal === undefined ? exchange.reply(200, page.text) : exchange.fail(refusal);
+      return refusal === undefined ? exchange.reply(200, value) : exchange.fail(refusal);
     });
   };
 }

@@ -20,6 +20,14 @@ export async function eachByTurns<T>(
 /** Work that takes several turns of the event loop: each `next` does a part of it. */
 export type Steps = Generator<void, void, void>;
 
+/** Takes all steps at once. @returns what they return. */
+export function takeAll<T>(steps: Iterator<unknown, T>): T {
+  for (;;) {
+    const { value, done } = steps.next();
+    if (done === true) return value;
+  }
+}
+
 /** Takes steps to their end, one in each turn. */
 export async function stepByTurns(steps: Iterator<unknown>): Promise<void> {
   while (steps.next().done !== true) await nextTurn();

@@ -1,7 +1,6 @@
 /**
  * Collects one page of a user's signal requests, newest first, in short steps. A page ends when it is full,
- * or at `recordsMax` or `textLengthMax`: so its work does not grow with what is stored. Holds the texts of
- * its requests.
+ * or at `recordsMax` or `textLengthMax`: so its work does not grow with what is stored.
  */
 import type { Clock } from '../lib/clock.js';
 import { executionStretch } from '../lib/ids.js';
@@ -40,68 +39,52 @@ export class SignalPage {
   readonly #reader: SignalReader;
   readonly #query: PageQuery;
   readonly #clock: Pick<Clock, 'monotonic'>;
-  readonly #candidates: Iterator<string, void>;
-  readonly #texts: string[] = [];
-  #next: IteratorResult<string, void>;
-  /** The last request that was looked at. */
-  #last: string | null = null;
   #records = 0;
-  #textLength = 0;
-  /** Makes the text of a long request. */
-  #long: Iterator<void, Buffer, void> | undefined;
 
   constructor(reader: SignalReader, query: PageQuery, clock: Pick<Clock, 'monotonic'>) {
     this.#reader = reader;
     this.#query = query;
     this.#clock = clock;
-    const { userId, filter, before } = query;
+  }
+
+  /** @returns, in steps, the page's JSON; its `next` is where the next page begins, null when nothing is left. */
+  *steps(): Generator<void, string, void> {
+    const { userId, filter, limit, before } = this.#query;
     const collection = filter === 'open' ? 'openExecutions' : 'requests';
-    this.#candidates = newestRequestIds(reader.store, userId, collection, before);
-    this.#next = this.#candidates.next();
-  }
-
-  /** Does a part of the work. @returns true when the page is done. */
-  step(): boolean {
-    if (this.#long !== undefined && !this.#goOn(this.#long)) return false;
-    const stepEnd = this.#records + recordsPerStep;
-    const endsAt = this.#clock.monotonic() + msPerStep;
-    while (!this.#isDone() && this.#records < stepEnd) {
-      const requestId = this.#next.value as string;
-      const read = this.#look(requestId);
-      this.#last = requestId;
-      this.#next = this.#candidates.next();
-      if (read?.isLong === true) {
-        this.#long = read.steps();
-        return false;
+    const candidates = newestRequestIds(this.#reader.store, userId, collection, before);
+    const texts: string[] = [];
+    let textLength = 0;
+    let last: string | null = null;
+    let candidate = candidates.next();
+    let step = this.#newStep();
+    while (
+      candidate.done !== true &&
+      texts.length < limit &&
+      this.#records < recordsMax &&
+      textLength < textLengthMax
+    ) {
+      if (this.#isOver(step)) {
+        yield;
+        step = this.#newStep();
       }
-      if (read !== undefined) this.#add(read.json());
-      if (this.#clock.monotonic() >= endsAt) break;
+      last = candidate.value;
+      const read = this.#look(last);
+      candidate = candidates.next();
+      if (read === undefined) continue;
+      const text = (read.isLong ? yield* read.steps() : read.json()).toString();
+      texts.push(text);
+      textLength += text.length;
     }
-    return this.#isDone();
+    const next = candidate.done === true ? null : last;
+    return `{"signals":[${texts.join(',')}],"next":${JSON.stringify(next)}}`;
   }
 
-  /** JSON of the page; `next` is where the next page begins, null when nothing is left. */
-  get text(): string {
-    const next = this.#next.done === true ? null : this.#last;
-    return `{"signals":[${this.#texts.join(',')}],"next":${JSON.stringify(next)}}`;
+  #newStep(): { readonly records: number; readonly ms: number } {
+    return { records: this.#records + recordsPerStep, ms: this.#clock.monotonic() + msPerStep };
   }
 
-  #isDone(): boolean {
-    return (
-      this.#next.done === true ||
-      this.#texts.length >= this.#query.limit ||
-      this.#records >= recordsMax ||
-      this.#textLength >= textLengthMax
-    );
-  }
-
-  /** @returns false when the long text has further steps. */
-  #goOn(long: Iterator<void, Buffer, void>): boolean {
-    const { value, done } = long.next();
-    if (done !== true) return false;
-    this.#long = undefined;
-    this.#add(value);
-    return true;
+  #isOver({ records, ms }: { readonly records: number; readonly ms: number }): boolean {
+    return this.#records >= records || this.#clock.monotonic() >= ms;
   }
 
   /** @returns the request; undefined if the filter leaves it out. */
@@ -114,12 +97,6 @@ export class SignalPage {
     if (read === undefined) return undefined;
     this.#records += read.records.length + recordsPerRequest;
     return filter === 'all' || read.isCompleted === (filter === 'completed') ? read : undefined;
-  }
-
-  #add(json: Buffer): void {
-    const text = json.toString();
-    this.#texts.push(text);
-    this.#textLength += text.length;
   }
 
   /** Whether an open row of the request is not final: a final execution lies there while its cancel is open. */

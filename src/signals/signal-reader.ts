@@ -4,6 +4,7 @@
  * request in memory.
  */
 import { executionIdOf } from '../lib/ids.js';
+import { takeAll } from '../lib/turn.js';
 import { isCompleted, type Execution } from '../model/execution.js';
 import type { SignalRequest } from '../model/records.js';
 import type { Reader } from '../store/store.js';
@@ -21,7 +22,7 @@ export interface ReadSignal {
   /** JSON of the request and its executions. The bytes are shared: do not change them. */
   json(): Buffer;
   /** Makes the same JSON in steps. */
-  steps(): Iterator<void, Buffer, void>;
+  steps(): Generator<void, Buffer, void>;
 }
 
 export interface SignalReaderDeps {
@@ -79,7 +80,7 @@ export class SignalReader {
       isLong,
       json: () => {
         if (kept !== undefined) return kept;
-        const json = last(steps());
+        const json = takeAll(steps());
         if (!isLong) kept = json;
         return json;
       },
@@ -129,13 +130,5 @@ export class SignalReader {
   /** @returns the execution as clients see it. */
   shown(userId: string, execution: Execution): Execution {
     return this.#deps.owed?.decided(userId, execution) ?? execution;
-  }
-}
-
-/** Takes all steps at once. */
-function last<T>(steps: Iterator<void, T, void>): T {
-  for (;;) {
-    const { value, done } = steps.next();
-    if (done === true) return value;
   }
 }

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { every } from '../../src/lib/clock.js';
+import { takeAll } from '../../src/lib/turn.js';
 import { cancelledOrders, type CancelledOrders } from '../../src/signals/cancelled-orders.js';
 import { type PageFilter, SignalPage } from '../../src/signals/signal-page.js';
 import { SignalReader } from '../../src/signals/signal-reader.js';
@@ -675,9 +676,7 @@ t.test('readers see a decision as soon as it is on disk, and not before', async 
   t.equal(reader.read('u1', requestId), reader.read('u1', requestId), 'and its text is kept');
   const listed = (filter: PageFilter): boolean => {
     const query = { userId: 'u1', filter, limit: 200, before: undefined };
-    const page = new SignalPage(reader, query, gateway.clock);
-    while (!page.step());
-    return page.text.includes(id);
+    return takeAll(new SignalPage(reader, query, gateway.clock).steps()).includes(id);
   };
   t.strictSame([listed('open'), listed('completed')], [false, true]);
 

@@ -218,33 +218,28 @@ t.test('a step of a long answer reads a part of the fills, for a status and a li
   t.ok(signal.isLong);
   const query = { userId: 'u1', filter: 'all', limit: 50, before: undefined } as const;
   const page = new SignalPage(reader, query, gateway.clock);
-  const steps = signal.steps();
-  let text = '';
-  const isDone = { status: false, list: false };
-  const stepOf = {
-    status() {
-      const { value, done = false } = steps.next();
-      if (done) text = String(value);
-      return done;
-    },
-    list: () => page.step(),
-  };
-  for (const kind of ['status', 'list'] as const) {
-    while (!isDone[kind]) {
+  const texts = { status: '', list: '' };
+  for (const [kind, steps] of [
+    ['status', signal.steps()],
+    ['list', page.steps()],
+  ] as const) {
+    for (let isDone = false; !isDone;) {
       reads = rows = 0;
-      isDone[kind] = stepOf[kind]();
+      const { value, done = false } = steps.next();
+      texts[kind] = String(value);
+      isDone = done;
       t.ok(rows <= 200, `${rows} fills in a step of the ${kind}`);
       // While the index is far behind, each read takes milliseconds.
       t.ok(reads <= 1, `${reads} reads of fills in a step of the ${kind}`);
     }
   }
-  const { executions } = JSON.parse(text) as Static<typeof signalSchema>;
+  const { executions } = JSON.parse(texts.status) as Static<typeof signalSchema>;
   t.strictSame(
     executions.map(({ fills }) => fills.length),
     [600, 100, 100, 100, 100],
   );
-  t.equal(signal.json().toString(), text);
-  t.equal(page.text, `{"signals":[${text}],"next":null}`);
+  t.equal(signal.json().toString(), texts.status);
+  t.equal(texts.list, `{"signals":[${texts.status}],"next":null}`);
 });
 
 t.test('a record of an earlier version, with all fills in it, is read and goes on', async (t) => {

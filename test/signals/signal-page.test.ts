@@ -1,6 +1,7 @@
 /** A page of a user's signals: what it holds, where the next begins, and that its work is bounded. */
 import t from 'tap';
 import { executionIdOf, requestIdOf } from '../../src/lib/ids.js';
+import { takeAll } from '../../src/lib/turn.js';
 import type { Execution, ExecutionStatus } from '../../src/model/execution.js';
 import type { SignalRequest } from '../../src/model/records.js';
 import { SignalPage, type PageFilter, type PageQuery } from '../../src/signals/signal-page.js';
@@ -54,10 +55,11 @@ async function put(store: MemoryStore, number: number, wish: Stored): Promise<vo
 function read(store: Reader, wish: Partial<PageQuery> = {}, clock = new SimulatedClock()) {
   const query = { userId: 'u1', filter: 'all' as PageFilter, limit: 200, before: undefined };
   const reader = new SignalReader({ store, fillsMax: 10_000 });
-  const page = new SignalPage(reader, { ...query, ...wish }, clock);
+  const page = new SignalPage(reader, { ...query, ...wish }, clock).steps();
   let steps = 1;
-  while (!page.step()) steps++;
-  const { signals, next } = JSON.parse(page.text) as { signals: any[]; next: string | null };
+  let step = page.next();
+  for (; step.done !== true; step = page.next()) steps++;
+  const { signals, next } = JSON.parse(step.value) as { signals: any[]; next: string | null };
   return { ids: signals.map(({ requestId }) => Number(requestId.slice(4))), next, steps, signals };
 }
 
@@ -215,13 +217,12 @@ t.test('what is removed while the page is made is passed over', async (t) => {
     new SignalReader({ store, fillsMax: 10_000 }),
     query,
     new SimulatedClock(),
-  );
-  t.equal(page.step(), false);
+  ).steps();
+  t.equal(page.next().done, false);
   await store.write((batch) => {
     for (let number = 1; number <= 90; number++) batch.remove('requests', ['u1', idOf(number)]);
   });
-  while (!page.step());
-  const { signals, next } = JSON.parse(page.text) as { signals: unknown[]; next: null };
+  const { signals, next } = JSON.parse(takeAll(page)) as { signals: unknown[]; next: null };
   t.ok(signals.length < 20);
   t.equal(next, null);
 });
