@@ -56,7 +56,7 @@ export const limits = {
   pluginConnectionsPerUser: { value: 64, unit: 'connections per user', min: 1, max: 100_000, why: 'each connection holds memory and a file descriptor' },
   sourcesPerUser: { value: 64, unit: 'active sources per user', min: 1, max: 100_000, why: 'a signal becomes one execution for each matching source' },
   executionsPerSignal: { value: 64, unit: 'executions per signal', min: 1, max: 10_000, why: 'size of one transaction and of the status answer' },
-  openExecutionsPerUser: { value: 200_000, unit: 'open executions and their listed fills, per user', min: 1, max: 100_000_000, why: 'each stays in memory until its execution is final; beyond it, new executions are denied and new fills counted but not listed' },
+  openExecutionsPerUser: { value: 200_000, unit: 'open executions, their listed fills and each 512 characters of their terminals’ texts, per user', min: 1, max: 100_000_000, why: 'each stays in memory until its execution is final; beyond it, new executions are denied, new fills counted but not listed, and texts cut' },
   userRequestsPerMinute: { value: 120, unit: 'requests per minute and user', min: 1, max: 1_000_000, why: 'the key endpoints write to the store without an API key’s rate limit' },
   replayBytesPerUser: { value: 8 * mebibyte, unit: 'bytes per user', min: 1_024, max: 1_024 * mebibyte, why: 'memory of the event ring of one user, as encoded' },
   replayBytesMax: { value: 256 * mebibyte, unit: 'bytes', min: 1_024, max: 65_536 * mebibyte, why: 'memory of the event rings of all users, as encoded' },

@@ -1,4 +1,5 @@
 /** Encodes a terminal event as an SSE frame (section 5 of the contract). */
+import { cutText } from '../lib/cut-text.js';
 import { constantBytes, TextBytes } from '../lib/text-bytes.js';
 import type { SourceName } from '../model/source-name.js';
 import type { PluginEventName } from './event-names.js';
@@ -45,7 +46,7 @@ export function encodeEvent(
   bytes.constant(parts.signalId).value(event.signalId);
   bytes.constant(parts.executionId).value(event.executionId);
   bytes.constant(parts.orderRef).value(event.orderRef);
-  bytes.constant(parts.rawText).value(isTruncated ? cut(rawText, rawTextLengthMax) : rawText);
+  bytes.constant(parts.rawText).value(isTruncated ? cutText(rawText, rawTextLengthMax) : rawText);
   bytes.constant(isTruncated ? parts.truncated : parts.whole);
   if (event.dataText === undefined) bytes.value(event.data);
   else bytes.text(event.dataText);
@@ -82,9 +83,3 @@ const parts = {
   truncated: constantBytes(',"rawTextTruncated":true,"data":'),
   end: constantBytes('}\n\n'),
 };
-
-/** Cuts at `length` UTF-16 code units, one earlier where that would split a surrogate pair. */
-function cut(text: string, length: number): string {
-  const last = text.charCodeAt(length - 1);
-  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
-}

@@ -1,23 +1,28 @@
 /** Maps a plugin's report to the model. Drops unknown fields, because bots read the record as it is stored. */
 import { toIsoTime } from '../lib/clock.js';
+import { cutText } from '../lib/cut-text.js';
 import type { ExecutionReport, Fill, NativeState } from '../model/execution.js';
-import type { Evidence } from './protocol.js';
+import { type Evidence, nativeLengthMax } from './protocol.js';
 
-export function toExecutionReport(evidence: Evidence): ExecutionReport {
+/** @param textMax characters of the terminal's text that are kept. */
+export function toExecutionReport(evidence: Evidence, textMax?: number): ExecutionReport {
   const { fill, native, ...rest } = evidence;
   return {
     ...rest,
     ...(fill === undefined ? {} : { fill: toFill(fill) }),
-    ...(native === undefined ? {} : { native: toNative(native) }),
+    ...(native === undefined ? {} : { native: toNative(native, textMax) }),
   };
 }
 
-export function toNative(native: NonNullable<Evidence['native']>): NativeState {
+export function toNative(
+  native: NonNullable<Evidence['native']>,
+  textMax: number = nativeLengthMax.text,
+): NativeState {
   return {
     orderId: native.orderId ?? null,
     state: native.state ?? null,
     code: native.code ?? null,
-    text: native.text ?? null,
+    text: native.text == null ? null : cutText(native.text, textMax),
   };
 }
 

@@ -250,7 +250,7 @@ export class FrameHandler {
     const after = book.apply(
       entry,
       report(
-        toExecutionReport(evidence),
+        toExecutionReport(evidence, book.textRoomOf(entry)),
         Math.min(limits.fillsPerExecution, before.fills.length + book.roomOf(entry.userId)),
       ),
       options,
@@ -277,7 +277,9 @@ export class FrameHandler {
       cancelRequestId,
       status,
       reasonCode,
-      ...(native === undefined ? {} : { native: toNative(native) }),
+      ...(native === undefined
+        ? {}
+        : { native: toNative(native, this.#deps.book.textRoomOf(entry)) }),
     };
     if (this.#deps.book.apply(entry, reportCancel(evidence), options) !== undefined)
       return 'changed';

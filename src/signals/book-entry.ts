@@ -26,8 +26,8 @@ export interface EntryOwner {
 export interface SourceEntries {
   readonly userId: string;
   readonly source: string;
-  /** Listed fills of the entries. */
-  fills: number;
+  /** What the entries hold, as `heldBy` counts it. */
+  held: number;
   readonly entries: Map<string, BookEntry>;
 }
 
@@ -51,8 +51,8 @@ export class BookEntry implements Stored, Deadline {
   durableFills = 0;
   /** The API key whose open orders it is counted among; only `OpenOrders` changes it. */
   countedFor: number | undefined;
-  /** How many of its fills its source counts; only the index changes it. */
-  countedFills = 0;
+  /** What it holds, as its source counts it; only the index changes it. */
+  held = 0;
   heapIndex = -1;
   /** Undefined before the entry is in the book; null once it has left: the execution may have another entry. */
   source: SourceEntries | null | undefined;

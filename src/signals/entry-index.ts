@@ -38,17 +38,18 @@ export class EntryIndex {
     return [...(this.#sources.get(userId)?.get(source)?.entries.values() ?? [])];
   }
 
-  /** @returns the number of a user's entries and of their fills: a sum over few sources. */
+  /** @returns the number of a user's entries and of what they hold: a sum over few sources. */
   countOf(userId: string): number {
     let count = 0;
-    for (const { entries, fills } of this.#sourcesOf(userId)) count += entries.size + fills;
+    for (const { entries, held } of this.#sourcesOf(userId)) count += entries.size + held;
     return count;
   }
 
-  countFills(entry: BookEntry, fills: number): void {
+  /** @param held as `heldBy` counts it. */
+  count(entry: BookEntry, held: number): void {
     if (entry.source == null) return;
-    entry.source.fills += fills - entry.countedFills;
-    entry.countedFills = fills;
+    entry.source.held += held - entry.held;
+    entry.held = held;
   }
 
   /** @returns false if the entry is in the index already, or has left it. */
@@ -63,7 +64,7 @@ export class EntryIndex {
     const source = sourceKey ?? targetKey(entry.record) ?? '';
     let found = sources.get(source);
     if (found === undefined) {
-      found = { userId, source, fills: 0, entries: new Map() };
+      found = { userId, source, held: 0, entries: new Map() };
       sources.set(source, found);
     }
     found.entries.set(entry.executionId, entry);
@@ -76,7 +77,7 @@ export class EntryIndex {
   remove(entry: BookEntry): boolean {
     const { source } = entry;
     if (source == null) return false;
-    this.countFills(entry, 0);
+    this.count(entry, 0);
     source.entries.delete(entry.executionId);
     entry.source = null;
     this.#size--;

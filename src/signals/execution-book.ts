@@ -22,7 +22,16 @@ import { applyMove, recover } from './moves.js';
 import { OpenOrders } from './open-orders.js';
 import type { OwedCancels } from './owed-cancels.js';
 import { recordsPerStep, sendable } from './sendable.js';
-import { fillsPerRead, firstFills, fromRecord, listedFills, recordOf } from './stored-execution.js';
+import {
+  fillsPerRead,
+  firstFills,
+  fromRecord,
+  heldBy,
+  listedFills,
+  recordOf,
+  textHeldBy,
+  textPerFill,
+} from './stored-execution.js';
 import { isUnchangeable } from './unchangeable.js';
 
 export interface ApplyOptions {
@@ -64,10 +73,15 @@ export class ExecutionBook implements EntryOwner {
     return this.#index.size;
   }
 
-  /** How many more executions, or fills of them, the user may hold in memory. */
+  /** How many more executions, or fills of them, the user may hold in memory. A long text counts as fills. */
   roomOf(userId: string): number {
     const { openExecutionsPerUser } = this.#deps.limits;
     return Math.max(0, openExecutionsPerUser - this.#index.countOf(userId));
+  }
+
+  /** Characters of its terminal's text that an execution may hold. A short text does not count. */
+  textRoomOf({ userId, record }: BookEntry): number {
+    return (this.roomOf(userId) + textHeldBy(record) + 1) * textPerFill - 1;
   }
 
   /**
@@ -360,7 +374,7 @@ export class ExecutionBook implements EntryOwner {
 
   #keep(entry: BookEntry, sourceKey?: string): void {
     if (this.#index.add(entry, sourceKey)) this.openOrders.update(entry, entry.record);
-    this.#index.countFills(entry, listedFills(entry.record));
+    this.#index.count(entry, heldBy(entry.record));
   }
 
   #drop(entry: BookEntry): void {

@@ -63,6 +63,18 @@ export function listedFills({ fills, fillRows = 0 }: Execution): number {
   return fills.length + fillRows;
 }
 
+/** Characters of a terminal's text that take as much memory as a fill. */
+export const textPerFill = 512;
+
+/** @returns what an execution holds in memory that may grow: its listed fills, and its terminal's text in fills. */
+export function heldBy(execution: Execution): number {
+  return listedFills(execution) + textHeldBy(execution);
+}
+
+export function textHeldBy({ native }: Execution): number {
+  return Math.floor((native?.text?.length ?? 0) / textPerFill);
+}
+
 /**
  * @param fills the first fills, which need not be read.
  * @returns the execution with all of its fills.

@@ -316,3 +316,25 @@ t.test(
     t.equal(read(next.restart(), id)?.fills.length, 604);
   },
 );
+
+t.test('a long text of a terminal counts as fills, and is cut when there is no room', async (t) => {
+  const { gateway, plugin, id } = await resting(10_000, 5);
+  const say = async (text: string) => {
+    const native = { orderId: 'B1', text };
+    plugin.say({ type: 'report', seq: ++seq, executionId: id, status: 'working', native });
+    await turns();
+    return [read(gateway, id)?.native?.text?.length, gateway.book.roomOf('u1')];
+  };
+  t.strictSame(await say('x'.repeat(511)), [511, 4], 'a short one does not count');
+  t.strictSame(await say('x'.repeat(1_024)), [1_024, 2]);
+  t.strictSame(await say('x'.repeat(8_192)), [2_559, 0], 'all of the room');
+  t.strictSame(await say('y'.repeat(2_000)), [2_000, 1]);
+  const [other = ''] = await gateway.submit();
+  t.match(read(gateway, other), { status: 'dispatched' });
+  t.strictSame(await say('x'.repeat(8_192)), [2_047, 0]);
+  const cancelRequestId = await gateway.cancel(id);
+  const native = { text: 'z'.repeat(8_192) };
+  plugin.say({ type: 'cancel_report', seq: ++seq, cancelRequestId, status: 'rejected', native });
+  await turns();
+  t.equal(read(gateway, id)?.native?.text, native.text.slice(0, 2_047));
+});
