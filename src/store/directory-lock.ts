@@ -20,6 +20,7 @@ import { errorText } from '../lib/error-text.js';
 import { syncDirectory } from '../lib/durable-file.js';
 import { privateFileMode } from '../lib/private-modes.js';
 import { isStoreDirectory, markCopy } from './data-directory.js';
+import { isUnusedCopy, logDirectory } from './log/segment-files.js';
 import { StoreRefused } from './refusal.js';
 
 export const directoryLockFile = 'gateway.lock';
@@ -58,6 +59,8 @@ export function tryLockDirectory(directory: string, role: Role): DirectoryLock |
     file = openSync(path, constants.O_RDWR | constants.O_CREAT, privateFileMode);
     fchmodSync(file, privateFileMode);
     if (!tryLock(file)) return holderOf(path);
+    // A doctor of an earlier version has left a lock file in each backup that it has read.
+    if (isUnusedCopy(join(directory, logDirectory))) markCopy(directory);
     writeHolder(file, { pid: process.pid, role });
     syncDirectory(directory);
     isHeld = true;

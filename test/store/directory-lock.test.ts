@@ -3,8 +3,12 @@ import { join } from 'node:path';
 import t from 'tap';
 import { isCopy, unmarkCopy } from '../../src/store/data-directory.js';
 import { gatewayOn, lockDirectory, tryLockDirectory } from '../../src/store/directory-lock.js';
+import { writeLogCopy } from '../../src/store/log/copy.js';
+import { segmentHeaderBytes } from '../../src/store/log/segment.js';
 import { StoreRefused } from '../../src/store/refusal.js';
 import { startProgram } from '../support/program.js';
+
+const copiedLog = { logId: '0123456789abcdef', sequence: 1, first: 0 };
 
 t.test(
   'a second gateway on a directory is told which, by which process, and what to do',
@@ -60,6 +64,26 @@ t.test(
     t.equal(isCopy(directory), false);
   },
 );
+
+t.test('a backup without a mark stays a copy after a doctor has locked it', async (t) => {
+  const directory = t.testdir({ 'data.mdb': '', 'gateway.lock': '4711 command\n' });
+  writeLogCopy(directory, copiedLog);
+  (await lockDirectory(directory, 'command')).release();
+  t.equal(isCopy(directory), true);
+});
+
+for (const [state, name, bytes] of [
+  ['has a file of the usual size', '00000000.log', 2 * segmentHeaderBytes],
+  ['has a second file', '00000001.log', segmentHeaderBytes],
+] as const) {
+  t.test(`a store whose log ${state} is no copy`, async (t) => {
+    const directory = t.testdir({ 'data.mdb': '', 'gateway.lock': '4711 gateway\n' });
+    writeLogCopy(directory, copiedLog);
+    writeFileSync(join(directory, 'log', name), Buffer.alloc(bytes));
+    (await lockDirectory(directory, 'gateway')).release();
+    t.equal(isCopy(directory), false);
+  });
+}
 
 t.test('a released lock can be taken again, a held one not even by its own process', async (t) => {
   const directory = t.testdir();

@@ -3,7 +3,7 @@
  * size and needs no space, and so causes no second write for the file system's own data.
  */
 import { close, closeSync, constants, existsSync, fstatSync, open, openSync } from 'node:fs';
-import { readdirSync, readFileSync, readSync, write } from 'node:fs';
+import { readdirSync, readFileSync, readSync, statSync, write } from 'node:fs';
 import { open as openFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -69,6 +69,13 @@ export function createSegmentFiles(directory: string): SegmentFiles {
 /** Whether files of a log are in the directory: `lost+found`, on a disk of its own, is none. */
 export function holdsLog(directory: string): boolean {
   return existsSync(directory) && segmentNames(directory).length > 0;
+}
+
+/** Whether the log is that of a copy (`copy.ts`) to which nothing was written yet: its only file has no room for a frame. */
+export function isUnusedCopy(directory: string): boolean {
+  const [first, ...others] = existsSync(directory) ? segmentNames(directory) : [];
+  if (first === undefined || others.length > 0) return false;
+  return statSync(join(directory, first)).size === segmentHeaderBytes;
 }
 
 function segmentNames(directory: string): string[] {
