@@ -23,9 +23,10 @@ export const recordFormat = 1;
 export interface Layout {
   /**
    * `format` → the store's format; `log:id` and `log:position` → the log that this is the index of, and how far;
-   * `nextKeyId` → the next API key's id; `sweep:idempotency` → Unix milliseconds up to which the sweep has been;
-   * `purgeKeyOf(userId)` → Unix milliseconds; `importKeyOf(userId)` → Unix milliseconds of its begin; `probe` → Unix
-   * milliseconds of the last write that was made to see whether the disk takes one.
+   * `unknown:listed` → 1 once `unknownOrders` is complete; `nextKeyId` → the next API key's id; `sweep:idempotency` →
+   * Unix milliseconds up to which the sweep has been; `purgeKeyOf(userId)` → Unix milliseconds; `importKeyOf(userId)` →
+   * Unix milliseconds of its begin; `probe` → Unix milliseconds of the last write that was made to see whether the disk
+   * takes one.
    */
   meta: { key: string; record: number | string };
   users: { key: string; record: User };
@@ -52,10 +53,7 @@ export interface Layout {
   finalExecutions: { key: [string, string]; record: Execution };
   /** [userId, executionId, number from 0 in 8 digits]: fills that the execution's record does not list. Each is written once. */
   fills: { key: [string, string, string]; record: Fill };
-  /**
-   * [userId, executionId] of the final executions that are unknown → Unix milliseconds of their last change. Earlier
-   * builds listed only orders.
-   */
+  /** [userId, executionId] of the final executions that are unknown → Unix milliseconds of their last change. */
   unknownOrders: { key: [string, string]; record: number };
   /** [userId, ULID of the acceptance] → Idempotency-Key of a cancel or of a cancel-all, so that the sweep finds its record. */
   cancelKeys: { key: [string, string]; record: string };

@@ -12,7 +12,7 @@ import { replay } from './log/replay.js';
 import type { FoundSegment } from './log/segment.js';
 import { createSegmentFiles, logDirectory, type SegmentFiles } from './log/segment-files.js';
 import { StoreRefused } from './refusal.js';
-import { claimFormat } from './store-format.js';
+import { claimFormat, listUnknown } from './store-format.js';
 
 export interface RecoveredStore {
   readonly root: RootDatabase;
@@ -43,6 +43,7 @@ export function openRecovered(
     const recovery = recover(found, index);
     const apply = createApplyFrames(root);
     replay(recovery, apply, space, () => stirFreePages(root));
+    if (takesOver) listUnknown(root);
     return { root, apply, files, found, logId: index.logId, recovery };
   } catch (error) {
     void root.close();

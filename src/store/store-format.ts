@@ -4,22 +4,24 @@
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Database, RootDatabase } from 'lmdb';
+import type { RootDatabase } from 'lmdb';
 import { syncDirectory } from '../lib/durable-file.js';
 import { randomHex } from '../lib/ids.js';
 import { privateDirectoryMode } from '../lib/private-modes.js';
-import { isSettled, type Execution } from '../model/execution.js';
+import { isSettled } from '../model/execution.js';
 import { dataFile } from './data-directory.js';
 import { storeFormat } from './key-layout.js';
 import { openDatabase, positionKey } from './lmdb-index.js';
 import type { IndexPlace } from './log/recovery.js';
 import { logIdLength } from './log/segment.js';
 import { logDirectory } from './log/segment-files.js';
+import { recordOfText } from './record-text.js';
 import { FormerFormat, OtherFormat, StoreRefused } from './refusal.js';
 
 const metaName = 'meta';
 const formatKey = 'format';
 const logIdKey = 'log:id';
+const unknownListedKey = 'unknown:listed';
 /** The format in which every write was a commit of lmdb, and the records are JSON objects. */
 const formatWithoutLog = '1';
 
@@ -52,10 +54,7 @@ export function claimFormat(root: RootDatabase, directory: string, takesOver: bo
   if (isNew || found === formatWithoutLog) {
     mkdirSync(logPath, { recursive: true, mode: privateDirectoryMode });
     syncDirectory(directory);
-    const finals = openDatabase(root, 'finalExecutions');
-    const unknown = openDatabase(root, 'unknownOrders');
     root.transactionSync(() => {
-      listUnknown(finals, unknown);
       meta.putSync(logIdKey, JSON.stringify(randomHex(logIdLength / 2)));
       meta.putSync(positionKey, '0');
       meta.putSync(formatKey, String(storeFormat));
@@ -74,13 +73,26 @@ export function claimFormat(root: RootDatabase, directory: string, takesOver: bo
   };
 }
 
-/** Fills `unknownOrders`, which the format without a log lacked: what is unknown is found only there. */
-function listUnknown(finals: Database<string>, unknown: Database<string>): void {
-  for (const { key, value } of finals.getRange()) {
-    const execution = JSON.parse(value) as Execution;
-    if (isSettled(execution) && execution.status === 'unknown')
-      unknown.putSync(key, String(execution.updatedAt));
-  }
+/**
+ * Fills `unknownOrders`, where alone an unknown execution is found. Done once in the life of a store: some earlier
+ * versions listed only orders, or nothing from before the format with a log. To be called when the index has all of
+ * the log.
+ */
+export function listUnknown(root: RootDatabase): void {
+  const meta = openDatabase(root, metaName);
+  if (meta.get(unknownListedKey) !== undefined) return;
+  const finals = openDatabase(root, 'finalExecutions');
+  const unknown = openDatabase(root, 'unknownOrders');
+  root.transactionSync(() => {
+    for (const { key, value } of finals.getRange()) {
+      // Most have another status, and reading a record takes longer than a look at its text.
+      if (!value.includes('"unknown"')) continue;
+      const execution = recordOfText('finalExecutions', key as [string, string], value);
+      if (isSettled(execution) && execution.status === 'unknown')
+        unknown.putSync(key, String(execution.updatedAt));
+    }
+    meta.putSync(unknownListedKey, '1');
+  });
 }
 
 function withoutLog(path: string): string {

@@ -12,12 +12,14 @@ import { join } from 'node:path';
 import { open } from 'lmdb';
 import t from 'tap';
 import { Histogram, latencyBounds } from '../../src/lib/instruments.js';
+import type { Execution } from '../../src/model/execution.js';
 import { readKey, writeKey } from '../../src/store/key-encoding.js';
 import { storeFormat } from '../../src/store/key-layout.js';
-import { openStore } from '../../src/store/lmdb-store.js';
+import { openStore, type StoreOptions } from '../../src/store/lmdb-store.js';
 import type { Recovery } from '../../src/store/log/recovery.js';
 import { StoreRefused } from '../../src/store/refusal.js';
 import { storeContract } from '../contract/store.js';
+import { acceptedSignal } from '../support/accepted-signal.js';
 import { startProgram } from '../support/program.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 import { mountSmallDisk } from '../harness/disk/small-disk.js';
@@ -233,6 +235,31 @@ t.test('what is unknown in a store of the former format is found after the takeo
     ['flatten', 'unknown'].map((id) => ({ key: ['u', id], record: 2 })),
   );
   await store.close();
+});
+
+t.test('what is unknown and was not listed by an earlier build is listed, once', async (t) => {
+  const directory = t.testdir();
+  const { execution } = acceptedSignal({ userId: 'u' });
+  const unknown: Execution = { ...execution, status: 'unknown', updatedAt: 7 };
+  const native = { orderId: null, state: 'unknown', code: null, text: null };
+  const key: [string, string] = ['u', execution.executionId];
+  const earlier = openStore(directory);
+  await earlier.write((batch) => {
+    batch.put('finalExecutions', key, unknown);
+    batch.put('finalExecutions', ['u', 'filled'], { ...execution, status: 'filled', native });
+    batch.remove('meta', 'unknown:listed');
+  });
+  await earlier.close();
+  const listedBy = async (options?: StoreOptions) => {
+    const store = openStore(directory, options);
+    const listed = store.range('unknownOrders');
+    await store.write((batch) => batch.remove('unknownOrders', key));
+    await store.close();
+    return listed;
+  };
+  t.strictSame(await listedBy({ takesOver: false }), [], 'a doctor changes nothing');
+  t.strictSame(await listedBy(), [{ key, record: 7 }]);
+  t.strictSame(await listedBy(), []);
 });
 
 t.test('a log without its store is refused, and nothing is made beside it', async (t) => {
