@@ -13,7 +13,7 @@ import type { Limits } from '../limits.js';
 import { isWaiting } from '../model/cancellation.js';
 import type { BookEntry } from '../signals/book-entry.js';
 import type { ApplyOptions, ExecutionBook } from '../signals/execution-book.js';
-import { isKnown } from '../signals/fills.js';
+import { fillRoom, isKnown } from '../signals/fills.js';
 import type { ExecutionTimeouts } from '../signals/execution-timeouts.js';
 import { acknowledgeCancel, reportCancel } from '../signals/cancel-moves.js';
 import { acknowledge, report } from '../signals/moves.js';
@@ -251,7 +251,7 @@ export class FrameHandler {
       entry,
       report(
         toExecutionReport(evidence, book.textRoomOf(entry)),
-        Math.min(limits.fillsPerExecution, before.fills.length + book.roomOf(entry.userId)),
+        fillRoom(before, book.roomOf(entry.userId), limits.fillsPerExecution),
       ),
       options,
     );

@@ -2,8 +2,28 @@
 import { digitsKept, rounded } from '../lib/decimal.js';
 import type { Execution, Fill, UnlistedFills } from '../model/execution.js';
 
-/** How many of the latest unlisted fills keep their fillId, by which a repeated report is recognised. */
-const unlistedIdsMax = 64;
+/** How many of the latest unlisted fills keep their fillId, by which a repeated report is recognised; `min` without room. */
+const unlistedIds = { max: 64, min: 4 } as const;
+
+/** What an execution may hold of its fills. */
+export interface FillRoom {
+  readonly listed: number;
+  /** Ids of unlisted fills. */
+  readonly ids: number;
+}
+
+/** @param room how many more fills, or ids of fills, the user may hold. */
+export function fillRoom(
+  { fills, unlistedFills }: Fills,
+  room: number,
+  listedMax: number,
+): FillRoom {
+  const ids = Math.max(unlistedIds.min, (unlistedFills?.lastIds.length ?? 0) + room);
+  return {
+    listed: Math.min(listedMax, fills.length + room),
+    ids: Math.min(unlistedIds.max, ids),
+  };
+}
 
 export type Fills = Pick<Execution, 'fills' | 'unlistedFills'>;
 
@@ -14,11 +34,11 @@ export type Fills = Pick<Execution, 'fills' | 'unlistedFills'>;
 export function fillsWith(
   before: Fills,
   fill: Fill | undefined,
-  listedMax: number,
+  room: FillRoom,
 ): Fills | undefined {
   if (fill === undefined || isKnown(before, fill)) return undefined;
   const { fills, unlistedFills: unlisted } = before;
-  if (unlisted === undefined && fills.length < listedMax) return { fills: appended(fills, fill) };
+  if (unlisted === undefined && fills.length < room.listed) return { fills: appended(fills, fill) };
   const { count, quantity, value, lastIds } = unlisted ?? nothing;
   return {
     fills,
@@ -26,7 +46,7 @@ export function fillsWith(
       count: count + 1,
       quantity: rounded(quantity + fill.quantity),
       value: rounded(value + fill.price * fill.quantity),
-      lastIds: [...lastIds, fill.fillId].slice(-unlistedIdsMax),
+      lastIds: [...lastIds, fill.fillId].slice(-room.ids),
     },
   };
 }

@@ -14,6 +14,7 @@ import {
   reaches,
   remainingAfter,
   sumOf,
+  type FillRoom,
   type Fills,
 } from './fills.js';
 import type { Move } from './move.js';
@@ -73,9 +74,9 @@ export const acknowledge: Move = (execution, now) => {
 };
 
 /** The plugin reports a status, a fill or both, in a report or in the `executions` of its hello. */
-export function report(evidence: ExecutionReport, listedFillsMax: number): Move {
+export function report(evidence: ExecutionReport, room: FillRoom): Move {
   return (execution, now) => {
-    const filled = fillsWith(execution, evidence.fill, listedFillsMax);
+    const filled = fillsWith(execution, evidence.fill, room);
     const told = withCause(evidence, execution);
     return afterReport(execution, told, filled, now) ?? afterLateFill(execution, told, filled, now);
   };

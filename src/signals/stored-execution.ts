@@ -66,9 +66,10 @@ export function listedFills({ fills, fillRows = 0 }: Execution): number {
 /** Characters of a terminal's text that take as much memory as a fill. */
 export const textPerFill = 512;
 
-/** @returns what an execution holds in memory that may grow: its listed fills, and its terminal's text in fills. */
+/** @returns what an execution holds in memory that may grow: listed fills, ids of others, its terminal's text in fills. */
 export function heldBy(execution: Execution): number {
-  return listedFills(execution) + textHeldBy(execution);
+  const ids = execution.unlistedFills?.lastIds.length ?? 0;
+  return listedFills(execution) + ids + textHeldBy(execution);
 }
 
 export function textHeldBy({ native }: Execution): number {

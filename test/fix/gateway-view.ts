@@ -17,7 +17,7 @@ import type { Surroundings } from './surroundings.js';
 
 export type Command = SubmitFrame | CancelFrame;
 
-const fillsMax = 10_000;
+const fillRoom = { listed: 10_000, ids: 64 };
 
 export class GatewayView {
   readonly executions = new Map<string, Execution>();
@@ -105,7 +105,7 @@ export class GatewayView {
   }
 
   report(executionId: string, evidence: Evidence): void {
-    this.#move(executionId, moves.report(toExecutionReport(evidence), fillsMax));
+    this.#move(executionId, moves.report(toExecutionReport(evidence), fillRoom));
   }
 
   tick(): void {

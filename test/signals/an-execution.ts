@@ -1,4 +1,5 @@
 /** Executions and cancels in any state, for the tests of their moves. */
+import type { FillRoom } from '../../src/signals/fills.js';
 import type { Cancellation, CancelStatus } from '../../src/model/cancellation.js';
 import type { Execution, ExecutionStatus, Fill } from '../../src/model/execution.js';
 import { acceptedSignal } from '../support/accepted-signal.js';
@@ -37,4 +38,9 @@ export function aCancel(status: CancelStatus, change: Partial<Cancellation> = {}
 
 export function aFill(fillId: string, quantity: number, price = 100): Fill {
   return { fillId, price, quantity, filledAt: '2026-01-15T12:00:01.000Z' };
+}
+
+/** Room for so many listed fills. */
+export function roomFor(listed: number): FillRoom {
+  return { listed, ids: 64 };
 }

@@ -9,12 +9,12 @@ import {
   sumOf,
 } from '../../src/signals/fills.js';
 import { report } from '../../src/signals/moves.js';
-import { aFill, anExecution } from './an-execution.js';
+import { aFill, anExecution, roomFor } from './an-execution.js';
 
 /** @returns the fills together, in a list of at most `listedMax`. */
 function allOf(fills: readonly Fill[], listedMax = Infinity): Fills {
   let all: Fills = { fills: [] };
-  for (const fill of fills) all = fillsWith(all, fill, listedMax) as Fills;
+  for (const fill of fills) all = fillsWith(all, fill, roomFor(listedMax)) as Fills;
   return all;
 }
 
@@ -28,7 +28,7 @@ t.test('a fill of the whole fills the order, with fifteen digits', async (t) => 
     const fill = aFill('f1', quantity);
     for (const status of ['cancelled', 'working'] as const) {
       const told = status === 'working' ? 'cancelled' : 'working';
-      const move = report({ status: told, fill }, Infinity);
+      const move = report({ status: told, fill }, roomFor(Infinity));
       t.match(move(anExecution(status, order), 1), filled, `${quantity}, told when ${status}`);
     }
   }
@@ -72,7 +72,7 @@ t.test('fills beyond the largest number have no average, and a sum that is one',
 
 t.test('after a fill that is not listed none is, whatever the limit has become', async (t) => {
   const before = allOf(quantities(1, 2), 1);
-  const after = fillsWith(before, aFill('f2', 3), 10);
+  const after = fillsWith(before, aFill('f2', 3), roomFor(10));
   t.match(after, { fills: { length: 1 }, unlistedFills: { count: 2, quantity: 5 } });
 });
 

@@ -338,3 +338,22 @@ t.test('a long text of a terminal counts as fills, and is cut when there is no r
   await turns();
   t.equal(read(gateway, id)?.native?.text, native.text.slice(0, 2_047));
 });
+
+t.test('ids of unlisted fills count, too: without room an execution keeps four', async (t) => {
+  const { gateway, plugin, id } = await resting(1, 80);
+  const ids = [id, ...(await gateway.submit()), ...(await gateway.submit())];
+  const kept: unknown[] = [];
+  for (const executionId of ids) {
+    for (let i = 1; i <= 60; i++) tell(plugin, executionId, aFill(`f${i}`, 1));
+    tell(plugin, executionId, aFill('f60', 1));
+    await turns();
+    const { fills, unlistedFills, filledQuantity } = read(gateway, executionId) as Execution;
+    kept.push([fills.length, unlistedFills?.lastIds.length, gateway.book.roomOf('u1')]);
+    t.equal(filledQuantity, 60, 'the latest one is known');
+  }
+  t.strictSame(kept, [
+    [1, 59, 17],
+    [1, 16, 0],
+    [0, 4, 0],
+  ]);
+});

@@ -19,7 +19,7 @@ import * as cancelMoves from '../../src/signals/cancel-moves.js';
 import type { Move } from '../../src/signals/move.js';
 import * as moves from '../../src/signals/moves.js';
 import { asOfCopy } from '../../src/signals/sendable.js';
-import { aCancel, aFill, anExecution } from './an-execution.js';
+import { aCancel, aFill, anExecution, roomFor } from './an-execution.js';
 import { cancelEnds } from '../model/contract-states.js';
 
 const statuses = Object.keys(executionStates) as ExecutionStatus[];
@@ -104,7 +104,7 @@ t.test(
     const fill = aFill('f2', 3);
     const listed = report(anExecution('working'), 'partially_filled', { fill: aFill('f1', 4) });
     const total = { status: 'partially_filled', filledQuantity: 4 } as const;
-    const corrected = moves.report({ ...total, fill }, 1)(listed, later);
+    const corrected = moves.report({ ...total, fill }, roomFor(1))(listed, later);
     t.match(corrected, { filledQuantity: 4, unlistedFills: { count: 1 } });
   },
 );
@@ -466,7 +466,11 @@ t.test('a cancel that was asked for counts as sent, one that is further on is le
 
 /** Applies a report as the book does. */
 function applied(execution: Execution, evidence: ExecutionReport, now: number) {
-  return moves.applyMove(execution, moves.report(evidence, limits.fillsPerExecution.value), now);
+  return moves.applyMove(
+    execution,
+    moves.report(evidence, roomFor(limits.fillsPerExecution.value)),
+    now,
+  );
 }
 
 t.test('a fill that comes with a backward report is added in whatever state', async (t) => {
