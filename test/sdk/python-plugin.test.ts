@@ -307,6 +307,28 @@ await t.test('a sleep counts as time', { skip: noPython || isLinux }, async (t) 
   t.equal(printedBy(['-c', sleeps, t.testdir()]), `executed\n${expired}\n`);
 });
 
+/** Connects with as many open executions as a hello may have, which almost fill the frame. */
+const restsALot = `
+import sys
+from signalbox.plugin import Plugin, Source
+class Idle(Plugin):
+    def submit(self, command): pass
+idle = Idle(sys.argv[1], lambda: "token", Source("terminal_a", "desk-1", "Sim101"), sys.argv[2])
+for number in range(1000):
+    submit = {"executionId": f"exe_{number}", "expiresAt": "2999-01-01T00:00:00.000Z"}
+    state = {"status": "working", "native": {"text": "x" * 62}}
+    idle._journal.note("execution", execution={"submit": submit, "state": state, "fills": [], "at": 0})
+idle.run()
+`;
+
+await t.test('a hello that almost fills its frame is valid', { skip: noPython }, async (t) => {
+  const fake = await fakeGateway(t);
+  const command = [String(python), '-c', restsALot, fake.url, t.testdir()];
+  startTerminal(t, command, environment, { url: fake.url, email: 'ann@example.com' });
+  const { executions } = await (await fake.connection()).next('hello');
+  t.equal(executions?.length, 1_000);
+});
+
 await t.test('a plugin that is stopped before it runs ends', { skip: noPython }, async (t) => {
   t.equal(printedBy(['-c', stopsBeforeItRuns, t.testdir()]), '');
 });

@@ -332,7 +332,7 @@ class Plugin:
 
     async def _serve(self, socket: Any) -> None:
         asked_at = _elapsed()  # The gateway reads its clock after this; its welcome may take long.
-        await socket.send(json.dumps(self._hello()))
+        await socket.send(line_of(self._hello()).decode())
         welcome = await _within(_WELCOME_SECONDS, self._welcome(socket))
         self._attempt = 0
         self._clock_offset = unix_seconds(welcome["serverTime"]) - asked_at
