@@ -98,6 +98,7 @@ export interface PluginOptions {
 }
 
 export interface Plugin extends Pick<PluginClient, 'report' | 'cancelReport' | 'event'> {
+  /** Connects; after `stop`, does nothing. Keeps the process alive until the plugin is stopped or must not reconnect. */
   start(): void;
   /** What the journal knows of an execution: its latest report and its fills. */
   known(executionId: string): KnownExecution | undefined;
@@ -252,7 +253,9 @@ export function createPlugin(options: PluginOptions): Plugin {
   }
 
   return {
-    start: () => client.start(),
+    start() {
+      if (stopped === undefined) client.start();
+    },
     known: (executionId) => journal.execution(executionId),
     hasExpired: (executionId) => client.hasExpired(executionId),
     flush: () => journal.flush(),

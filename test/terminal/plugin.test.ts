@@ -1,6 +1,7 @@
 /** The plugin of `signalbox/plugin` at a fake gateway: what it promises to a terminal behind it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import {
@@ -412,3 +413,12 @@ t.test(
     t.equal(await ended, 0);
   },
 );
+
+t.test('a plugin that is stopped before its start does not start', async (t) => {
+  const program = fileURLToPath(new URL('./plugin.program.js', import.meta.url));
+  const child = spawn(process.execPath, [program, 'http://127.0.0.1:1', 'stopped']);
+  t.teardown(() => child.kill('SIGKILL'));
+  const kinds = text(child.stdout);
+  const [code] = (await once(child, 'exit')) as [number];
+  t.strictSame([code, await kinds], [0, '']);
+});
