@@ -50,10 +50,14 @@ export class Stage {
     this.password = password;
     this.#listeners = listeners;
     this.#server = createServer((request, response) => {
-      void this.#logIn(request).then((answer) => {
-        response.writeHead(answer.status, { 'content-type': 'application/json' });
-        response.end(JSON.stringify(answer.body));
-      });
+      this.#logIn(request).then(
+        (answer) => {
+          response.writeHead(answer.status, { 'content-type': 'application/json' });
+          response.end(JSON.stringify(answer.body));
+        },
+        // The plugin has ended while it sent its login: its next start logs in anew.
+        () => response.destroy(),
+      );
     });
     this.#server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) =>
       this.#upgrade(request, socket, head),

@@ -1,5 +1,6 @@
 /** A line that breaks and a computer that stands still are no fault of the plugin. */
 import { once } from 'node:events';
+import { createConnection } from 'node:net';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { openJudge, type Judge, type RuleName } from '../../src/conformance/judge.js';
@@ -106,6 +107,14 @@ t.test(
     }
   },
 );
+
+t.test('a plugin that ends while it logs in does not end the judge', async (t) => {
+  const { judge } = await open(t);
+  const cut = createConnection(Number(new URL(judge.url).port), '127.0.0.1').resume();
+  cut.end('POST /api/auth/login HTTP/1.1\r\nHost: judge\r\nContent-Length: 100\r\n\r\n{"email"');
+  await once(cut, 'close');
+  t.ok(await tokenOf(judge));
+});
 
 t.test('a plugin that stands still while it is sent away is judged when it knows', async (t) => {
   const { clock, judge } = await open(t, 'revoked', 'replaced');
