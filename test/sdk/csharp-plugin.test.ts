@@ -33,6 +33,18 @@ await t.test(
   },
 );
 
+await t.test(
+  'a terminal may have methods of its own by the names of the base',
+  { skip: noMono },
+  async (t) => {
+    const fake = await fakeGateway(t);
+    const language = { ledger: compile(directory, 'ledger'), environment: {} };
+    ledgerAt(t, language, fake.url).start();
+    const { capabilities } = await (await fake.connection()).welcome();
+    t.strictSame(capabilities, ['submit', 'cancel']);
+  },
+);
+
 await t.test('what is noted while the journal is flushed is read again', { skip: noMono }, (t) => {
   const [mono = '', program = ''] = compile(directory, 'busy');
   const { status, stderr } = spawnSync(mono, [program, t.testdir(), '20000'], {

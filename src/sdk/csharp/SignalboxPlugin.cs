@@ -1454,11 +1454,13 @@ namespace Signalbox
             }
         }
 
-        bool IsAble(string capability)
+        bool IsAble(string capability) { return Overrides(char.ToUpperInvariant(capability[0]) + capability.Substring(1)); }
+
+        /// <summary>Whether the terminal has its own method in place of the base's; it may have others of that name.</summary>
+        bool Overrides(string name)
         {
-            var name = char.ToUpperInvariant(capability[0]) + capability.Substring(1);
-            var method = GetType().GetMethod(name, BindingFlags.Instance | BindingFlags.NonPublic);
-            return method.DeclaringType != typeof(SignalboxPlugin);
+            return GetType().GetMethods(BindingFlags.Instance | BindingFlags.NonPublic).Any(method => method.Name == name
+                && method.DeclaringType != typeof(SignalboxPlugin) && method.GetBaseDefinition().DeclaringType == typeof(SignalboxPlugin));
         }
 
         /// <returns>The frame's text; null if the gateway has closed the connection.</returns>
@@ -1664,7 +1666,7 @@ namespace Signalbox
 
         void ServeTerminal()
         {
-            var poll = GetType().GetMethod("Poll", BindingFlags.Instance | BindingFlags.NonPublic).DeclaringType != typeof(SignalboxPlugin);
+            var poll = Overrides("Poll");
             var next = clock.Elapsed + PollInterval;
             while (!terminalWork.IsCompleted)
             {

@@ -27,10 +27,12 @@ sealed class LedgerTerminal : SignalboxPlugin
     protected override void Submit(Execution command)
     {
         Die("before");
-        File.AppendAllText(ledger, command.ExecutionId + "\n");
+        Submit(command.ExecutionId);
         Die("after");
         Report(command.ExecutionId, Filled(command));
     }
+
+    void Submit(string executionId) { File.AppendAllText(ledger, executionId + "\n"); }
 
     protected override void Cancel(string cancelRequestId, string executionId)
     {
