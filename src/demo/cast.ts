@@ -107,20 +107,21 @@ async function post(
   }
 }
 
-/** Starts a paper terminal and waits for its welcome. */
+/** Starts a paper terminal and waits for its welcome. Rejects when the gateway refuses it for good. */
 export function openTerminal(
   url: string,
   sessionToken: string,
   source: SourceName,
 ): Promise<PaperTerminal> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const terminal = createPaperTerminal({
       url,
       token: () => sessionToken,
       source,
       clock: systemClock,
-      observer: ({ kind }) => {
-        if (kind === 'connected') resolve(terminal);
+      observer: (activity) => {
+        if (activity.kind === 'connected') resolve(terminal);
+        if (activity.kind === 'refused') reject(new Error(activity.message));
       },
     });
     terminal.start();
