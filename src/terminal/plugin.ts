@@ -176,6 +176,8 @@ export function createPlugin(options: PluginOptions): Plugin {
 
   /** The command may have reached the broker before the terminal failed, so only `unknown` is true. */
   function begin({ executionId }: SubmitFrame, work: () => unknown): void {
+    // The terminal has stopped the plugin over an earlier command: this one is in doubt at the next start.
+    if (stopped !== undefined) return;
     const begun = guard(executionId, work, (text) => {
       const known = journal.execution(executionId);
       if (known?.isReported === true && isFinal(known.status)) return;

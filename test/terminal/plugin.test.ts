@@ -316,6 +316,21 @@ t.test(
   },
 );
 
+t.test('a terminal that stops its plugin gets no further command', async (t) => {
+  const done: string[] = [];
+  const { plugin, connection } = await setUp(t, {
+    submit({ executionId }) {
+      done.push(executionId);
+      void plugin.stop();
+    },
+  });
+  connection.send(submitFrame('exe_1'));
+  connection.send(submitFrame('exe_2'));
+  await connection.closed();
+  t.strictSame(done, ['exe_1']);
+  t.equal(plugin.known('exe_2')?.isReported, false, 'it has come, and is in doubt');
+});
+
 t.test('a cancel that was pending at the end of a process is taken up by the next', async (t) => {
   const journalDir = leaveInDoubt(t.testdir());
   const journal = journalIn(journalDir);
