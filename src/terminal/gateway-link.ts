@@ -92,22 +92,15 @@ export class GatewayLink {
     this.#url = socketUrl(deps.url);
   }
 
-  /** Whether the open connection has received its welcome. */
-  get isWelcomed(): boolean {
-    return this.#isWelcomed;
-  }
-
   /** Keeps the process alive until the link is stopped or refused: between two attempts nothing else may do so. */
   start(): void {
     void keptAlive(new Promise<void>((resolve) => (this.#onEnded = resolve)));
     void this.#connect();
   }
 
-  /** Sends on a welcomed connection. @returns false when there is none. */
-  send(frame: PluginFrame): boolean {
-    if (!this.#isWelcomed) return false;
-    this.#socket?.send(JSON.stringify(frame));
-    return true;
+  /** Sends on the welcomed connection, if there is one. */
+  send(frame: PluginFrame): void {
+    if (this.#isWelcomed) this.#socket?.send(JSON.stringify(frame));
   }
 
   /** Ends the connection for a new one. */

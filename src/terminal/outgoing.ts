@@ -114,7 +114,7 @@ export class Outgoing {
     return true;
   }
 
-  /** @returns the frames to send now, in order. */
+  /** @returns the frames to send now, in order; none while disconnected. */
   takeUnsent(): NumberedFrame[] {
     const frames = this.#unsent.map(({ frame, seq }) => ({ ...frame, seq }) as NumberedFrame);
     this.#unsent = [];

@@ -289,7 +289,7 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
       });
       return;
     }
-    if (link.isWelcomed) for (const frame of outgoing.takeUnsent()) link.send(frame);
+    for (const frame of outgoing.takeUnsent()) link.send(frame);
     for (const work of works) work();
   }
 
