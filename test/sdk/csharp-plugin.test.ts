@@ -41,7 +41,7 @@ await t.test(
     const language = { ledger: compile(directory, 'ledger'), environment: {} };
     ledgerAt(t, language, fake.url).start();
     const { capabilities } = await (await fake.connection()).welcome();
-    t.strictSame(capabilities, ['submit', 'cancel']);
+    t.strictSame(capabilities, ['submit', 'cancel', 'snapshot']);
   },
 );
 

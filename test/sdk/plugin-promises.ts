@@ -169,6 +169,22 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     t.match(await second.next('cancel_report'), { cancelRequestId, status: 'cancelled' });
   });
 
+  await t.test(
+    'a snapshot says how many orders it lacks, of its terminal and of its own',
+    async (t) => {
+      const fake = await fakeGateway(t);
+      ledgerAt(t, language, fake.url).start();
+      const connection = await fake.connection();
+      await connection.welcome();
+      connection.send({ type: 'snapshot', snapshotId: 'sna_1' });
+      const { data } = await connection.next('event');
+      const { snapshotId, orders, ordersOmitted } = data as Record<string, unknown>;
+      const shown = orders as { orderId: string }[];
+      t.match([snapshotId, Number(shown.at(-1)?.orderId)], ['sna_1', 1_999]);
+      t.equal(shown.length + Number(ordersOmitted), 2_005);
+    },
+  );
+
   await t.test('a message that is too large ends its connection, and it says why', async (t) => {
     const fake = await fakeGateway(t);
     const terminal = ledgerAt(t, language, fake.url).start();

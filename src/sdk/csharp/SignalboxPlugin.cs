@@ -1724,11 +1724,11 @@ namespace Signalbox
             var data = new Fields { { "account", new Fields() }, { "positions", new object[0] }, { "orders", new object[0] } }
                 .With(Snapshot()).With(new Fields { { "snapshotId", snapshotId } });
             var orders = ((IEnumerable)data["orders"]).Cast<object>().ToList();
-            for (var omitted = 0; SizeOf(data) > Words.FrameBytesMax - 1024 && orders.Count > 0; )
+            while (SizeOf(data) > Words.FrameBytesMax - 1024 && orders.Count > 0)
             {
-                omitted += orders.Count / 4 + 1;
-                data["orders"] = orders = orders.Skip(orders.Count / 4 + 1).ToList();
-                data["ordersOmitted"] = omitted;
+                var less = orders.Count / 4 + 1;
+                data["orders"] = orders = orders.Skip(less).ToList();
+                data["ordersOmitted"] = less + (data.ContainsKey("ordersOmitted") ? data.Number("ordersOmitted") : 0);
             }
             Event("state_snapshot", data);
         }

@@ -45,6 +45,12 @@ sealed class LedgerTerminal : SignalboxPlugin
         return isPlaced ? Filled(command) : Execute;
     }
 
+    protected override Fields Snapshot()
+    {
+        var orders = Enumerable.Range(0, 2000).Select(number => new Fields { { "orderId", number.ToString().PadLeft(100, '0') } });
+        return new Fields { { "orders", orders.ToList() }, { "ordersOmitted", 5 } };
+    }
+
     static Fields Filled(Execution command)
     {
         var quantity = command.Payload.Number("quantity");

@@ -40,6 +40,9 @@ class LedgerTerminal(Plugin):
     def in_doubt(self, command):
         return self.filled(command) if command["executionId"] in placed() else EXECUTE
 
+    def snapshot(self):
+        return {"orders": [{"orderId": f"{number:0100}"} for number in range(2000)], "ordersOmitted": 5}
+
     def filled(self, command):
         quantity = command["payload"]["quantity"]
         fill = {"fillId": "1", "price": 5000, "quantity": quantity, "filledAt": utc_now()}

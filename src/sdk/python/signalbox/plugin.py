@@ -534,8 +534,8 @@ class Plugin:
 
     def _send_snapshot(self, snapshot_id: str) -> None:
         data = {"account": {}, "positions": [], "orders": [], **self.snapshot(), "snapshotId": snapshot_id}
-        omitted = 0
         while len(line_of(data)) > FRAME_BYTES_MAX - 1024 and data["orders"]:
-            omitted += len(data["orders"]) // 4 + 1
-            data["orders"] = data["orders"][len(data["orders"]) // 4 + 1:]
-        self.event("state_snapshot", {**data, "ordersOmitted": omitted} if omitted else data)
+            less = len(data["orders"]) // 4 + 1
+            data["orders"] = data["orders"][less:]
+            data["ordersOmitted"] = less + (data.get("ordersOmitted") or 0)
+        self.event("state_snapshot", data)
