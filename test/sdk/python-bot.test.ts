@@ -1,5 +1,5 @@
 /** The bot client for Python: the rules of the TypeScript one, over real sockets and on its own clock. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -76,8 +76,9 @@ const slow: readonly [name: string, reply: Drip][] = [
   ],
 ];
 
+const program = `${root}test/sdk/python/bot_program.py`;
+
 function startBot(t: Test, url: string, key = apiKey, authority = ''): Call {
-  const program = `${root}test/sdk/python/bot_program.py`;
   const child = spawn(String(python), [program, url, key], {
     env: {
       ...process.env,
@@ -114,6 +115,25 @@ await t.test('the bot client for Python', { skip: noPython }, async (t) => {
   const api = await startFakeApi();
   t.teardown(() => api.close());
   const call = startBot(t, api.baseUrl);
+
+  await t.test('a key that no header can carry is refused, and not shown', (t) => {
+    for (const key of [
+      'svc_api_',
+      'svc_api_a b',
+      'svc_api_a\n',
+      'svc_api_\u{20ac}',
+      'svc_api_\u00e9',
+    ]) {
+      const { stderr } = spawnSync(String(python), [program, 'http://127.0.0.1:1', key], {
+        env: { ...process.env, ...environment },
+        encoding: 'utf8',
+        input: '["status", ["req_1"]]\n',
+      });
+      t.match(stderr, /ValueError: api_key must be a Public API key\n$/);
+      t.notMatch(stderr, key);
+    }
+    t.end();
+  });
 
   await t.test('its rule for every answer is that of the TypeScript client', async (t) => {
     const codes = [...Object.keys(errors), 'code_of_the_future'];

@@ -168,7 +168,7 @@ class BotClient:
         parts = urlsplit(base_url)
         if parts.scheme not in ("http", "https") or parts.hostname is None or parts.username is not None:
             raise ValueError("base_url must begin with http:// or https:// and hold no credentials")
-        if not api_key.startswith("svc_api_") or not api_key.isprintable() or " " in api_key:
+        if not re.fullmatch("svc_api_[!-~]+", api_key):
             raise ValueError("api_key must be a Public API key")
         self._is_secure, self._host = parts.scheme == "https", parts.hostname
         self._port, self._prefix = parts.port or (443 if self._is_secure else 80), parts.path.rstrip("/")
