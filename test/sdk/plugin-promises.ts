@@ -205,6 +205,7 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     const headers = { Location: `${other.baseUrl}/api/auth/login` };
     const answers: readonly [name: string, reply: Reply][] = [
       ['a redirect', { status: 307, headers }],
+      ['a redirect to another page', { status: 302, headers }],
       ['an answer that is too long', { status: 200, body: token.padStart(2 ** 26) }],
     ];
     const ledger = ledgerAt(t, language, api.baseUrl);

@@ -24,7 +24,7 @@ def log_in(url: str, email: str, password: str) -> str:
     request = urllib.request.Request(url.rstrip("/") + "/api/auth/login", body, {"Content-Type": "application/json"})
     left = deadline(time, _TIMEOUT_SECONDS)
     try:
-        opener = urllib.request.build_opener(_Http(left), _Https(left))
+        opener = urllib.request.build_opener(_Http(left), _Https(left), _NoRedirect)
         with opener.open(request, timeout=_TIMEOUT_SECONDS) as answer:
             return str(json.load(answer)["sessionToken"])
     except urllib.error.HTTPError as error:
@@ -38,6 +38,13 @@ def _text_of(error: urllib.error.HTTPError) -> str:
         return error.read(200).decode(errors="replace")
     except BROKEN:
         return ""
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Takes a redirect as a refusal: no other host than the gateway gives the session token."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
 
 
 class _Http(urllib.request.HTTPHandler):
