@@ -37,6 +37,9 @@ export type ClientNotice =
   | { readonly kind: 'repeated'; readonly id: string }
   | { readonly kind: 'gateway_error'; readonly code: ErrorFrame['code']; readonly message: string };
 
+/** A cancel that the gateway asks for. */
+export type CancelRequest = Pick<CancelFrame, 'cancelRequestId' | 'executionId'>;
+
 /** Callbacks into the terminal. */
 export interface TerminalHandler {
   /** Execute the command. Called once per executionId. */
@@ -47,7 +50,7 @@ export interface TerminalHandler {
    */
   inDoubt(command: SubmitFrame, execute: () => void): void;
   /** Cancel the order. Called once per cancelRequestId; after a crash again, if no outcome was reported. */
-  cancel(request: Pick<CancelFrame, 'cancelRequestId' | 'executionId'>): void;
+  cancel(request: CancelRequest): void;
   /** Send a `state_snapshot` with this id in its `data`. Asked only with the capability `snapshot`. */
   snapshot(snapshotId: string): void;
   /** Called first, at the start, with the executions of the journal. */

@@ -13,7 +13,6 @@ import type { SourceName } from '../model/source-name.js';
 import {
   frameBytesMax,
   nativeLengthMax,
-  type CancelFrame,
   type Evidence,
   type PluginFrameOf,
   type SubmitFrame,
@@ -22,7 +21,12 @@ import { openJournal } from './journal-file.js';
 import { Journal } from './journal.js';
 import { type CancelEvidence, type KnownExecution, unknownOrder } from './journal-state.js';
 import { defaultQueue } from './outgoing.js';
-import { createPluginClient, type ClientNotice, type PluginClient } from './plugin-client.js';
+import {
+  createPluginClient,
+  type CancelRequest,
+  type ClientNotice,
+  type PluginClient,
+} from './plugin-client.js';
 import type { TerminalEventDraft } from './terminal-event.js';
 
 export type { SourceName } from '../model/source-name.js';
@@ -37,12 +41,9 @@ export {
 export type { CancelFrame, Evidence, SubmitFrame } from '../plugins/protocol.js';
 export { JournalRefused } from './journal-file.js';
 export type { CancelEvidence, KnownExecution } from './journal-state.js';
-export type { ClientNotice } from './plugin-client.js';
+export type { CancelRequest, ClientNotice } from './plugin-client.js';
 export { logIn, type LoginRequest, type LoginResult } from './session-login.js';
 export type { TerminalEventDraft } from './terminal-event.js';
-
-/** A cancel that the gateway asks for. */
-export type CancelRequest = Pick<CancelFrame, 'cancelRequestId' | 'executionId'>;
 
 export interface PluginNotice {
   readonly kind: 'failed';
