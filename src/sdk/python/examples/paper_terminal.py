@@ -62,7 +62,7 @@ class PaperTerminal(Plugin):
         return self.cancel_report(cancel_request_id, {"status": "cancelled"})
 
     def snapshot(self) -> Mapping[str, Any]:
-        positions = [{"instrument": i, "side": "buy" if q > 0 else "sell", "quantity": abs(q)}
+        positions = [{"instrument": i, "side": "long" if q > 0 else "short", "quantity": abs(q)}
                      for i, q in self.positions.items() if q != 0]
         orders = [{"executionId": key, "orderRef": command.get("orderRef"), "state": "Working"}
                   for key, command in self.resting.items()]
