@@ -28,6 +28,7 @@ async function playSteps(bot: BotClient, screen: Screen, follower: Follower): Pr
     check(sources.length === 2, `there are ${sources.length} terminals instead of 2`);
     print('→ GET /api/v1/terminal-events/sources');
     for (const source of sources) {
+      check(source.connected, `${source.platform} is not connected`);
       print(`← ${source.platform}  ${source.instanceId}  ${source.accountName}  connected`);
     }
   });
