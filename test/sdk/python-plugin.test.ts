@@ -60,14 +60,22 @@ await t.test('pongs alone keep a connection', { skip: noPython }, async (t) => {
   t.equal(connection.socket.readyState, connection.socket.OPEN);
 });
 
-const stopsBeforeItRuns = `
+/** Plugins that are stopped before they run, and by a signal that comes as they begin to. */
+const stopsEarly = `
 import sys
 from signalbox.plugin import Plugin, Source
 class Idle(Plugin):
     def submit(self, command): pass
-idle = Idle("http://127.0.0.1:1", lambda: "token", Source("terminal_a", "desk-1", "Sim101"), sys.argv[1])
-idle.stop()
-idle.run()
+class Interrupted(Idle):
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if name == "_loop" and value is not None:
+            self.stop()
+for kind in Idle, Interrupted:
+    plugin = kind("http://127.0.0.1:1", lambda: "token", Source("terminal_a", "desk-1", "Sim101"), sys.argv[1])
+    if kind is Idle:
+        plugin.stop()
+    plugin.run()
 `;
 
 function printedBy(args: readonly string[], input = ''): string {
@@ -329,9 +337,13 @@ await t.test('a hello that almost fills its frame is valid', { skip: noPython },
   t.equal(executions?.length, 1_000);
 });
 
-await t.test('a plugin that is stopped before it runs ends', { skip: noPython }, async (t) => {
-  t.equal(printedBy(['-c', stopsBeforeItRuns, t.testdir()]), '');
-});
+await t.test(
+  'a plugin that is stopped before it runs, or as it begins to, ends',
+  { skip: noPython },
+  async (t) => {
+    t.equal(printedBy(['-c', stopsEarly, t.testdir()]), '');
+  },
+);
 
 await t.test(
   'the terminal reports while the disk is flushed, and not while the journal is replaced',

@@ -257,7 +257,8 @@ class Plugin:
     # What follows runs on the thread of `run`.
 
     async def _main(self) -> None:
-        self._loop, self._wake, self._stopping = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+        # The loop last: a signal that stops the plugin uses the others once there is a loop.
+        self._wake, self._stopping, self._loop = asyncio.Event(), asyncio.Event(), asyncio.get_running_loop()
         if self._is_stopped:
             self._stopping.set()
         reported = {key: e for key, e in self._journal.executions.items() if e.state is not None}
