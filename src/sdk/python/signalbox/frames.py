@@ -18,7 +18,11 @@ class Source(NamedTuple):
     accountName: str
 
 
-class Submit(TypedDict):
+class _Order(TypedDict, total=False):
+    orderRef: str
+
+
+class Submit(_Order):
     """A command of the gateway, as it came. `orderRef` is there for orders."""
 
     type: str
