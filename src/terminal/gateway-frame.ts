@@ -1,4 +1,4 @@
-/** Parses and validates frames of the gateway. A frame without a required field is invalid. */
+/** Parses frames of the gateway. One without a field that the client reads is invalid. */
 import { isObject } from '../lib/is-object.js';
 import { scanJson } from '../lib/json-scan.js';
 import { limits } from '../limits.js';

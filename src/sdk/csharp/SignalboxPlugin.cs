@@ -1036,7 +1036,7 @@ namespace Signalbox
             { 4503, new[] { "session_revoked", "The session has expired or was revoked: log in again." } },
             { 4504, new[] { "too_many_sources", "The user has too many active terminals: stop one and wait two minutes." } },
         };
-        /// <summary>Fields that a valid frame of the gateway has, by its type.</summary>
+        /// <summary>The fields that the base reads of a frame of the gateway, by its type: one without them is invalid.</summary>
         static readonly Dictionary<string, Dictionary<string, Func<object, bool>>> GatewayFrames = new Dictionary<string, Dictionary<string, Func<object, bool>>> {
             { "welcome", new Dictionary<string, Func<object, bool>> {
                 { "connectionId", IsText }, { "heartbeatMs", IsPositive }, { "serverTime", IsTime }, { "lastSeq", IsSeq }, { "outgoingQueue", IsOptionalQueue } } },

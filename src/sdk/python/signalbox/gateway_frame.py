@@ -1,4 +1,4 @@
-"""Parses and validates frames of the gateway. A frame without a required field is invalid."""
+"""Parses frames of the gateway. One without a field that the plugin base reads is invalid."""
 
 from __future__ import annotations
 
