@@ -755,14 +755,16 @@ namespace Signalbox
             var now = DateTime.UtcNow;
             var waiting = new HashSet<string>(Reports.Values.Select(report => report.Frame.Text("executionId") ?? report.Frame.Text("cancelRequestId")));
             var excess = Executions.Count - ExecutionsMax;
-            foreach (var execution in Executions.Values.ToList())
+            var all = Executions.Values.ToList();
+            // A command that comes later would take the place of a removed one, and be taken up before its time.
+            Executions.Clear();
+            foreach (var execution in all)
             {
                 var expiresAt = Words.Time(execution.Submit.Text("expiresAt"));
                 var age = now - (execution.At > expiresAt ? execution.At : expiresAt);
                 var keep = excess > 0 ? TimeSpan.FromHours(1) : execution.Status == "unknown" ? KeepUnknown : Keep;
-                if (!execution.IsFinal || waiting.Contains(execution.ExecutionId) || age < keep) continue;
-                Executions.Remove(execution.ExecutionId);
-                excess--;
+                if (!execution.IsFinal || waiting.Contains(execution.ExecutionId) || age < keep) Executions.Add(execution.ExecutionId, execution);
+                else excess--;
             }
             foreach (var cancel in Cancels.ToList())
                 if (!waiting.Contains(cancel.Key) && !Executions.ContainsKey(cancel.Value.ExecutionId) && now - cancel.Value.At > Keep)

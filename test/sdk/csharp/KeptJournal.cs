@@ -1,9 +1,9 @@
-// What is unknown is kept for 30 days, and another end for 2. Exits with 1 unless the journal has just what it must.
+// What is unknown is kept for 30 days, and another end for 2; then two commands come. Exits with 1 unless the journal has just
+// what it must, in the order in which it came.
 //
 //     kept.exe JOURNAL
 using System;
 using System.IO;
-using System.Linq;
 using Signalbox;
 
 static class KeptJournal
@@ -18,9 +18,11 @@ static class KeptJournal
                 File.AppendAllText(path, Entry(days, status) + "\n");
         using (var journal = new Journal(args[0], source))
         {
-            var kept = string.Join(" ", journal.Executions.Keys.OrderBy(id => id, StringComparer.Ordinal));
+            foreach (var id in new[] { "first", "second" })
+                journal.Note("execution", new Fields { { "submit", new Fields { { "executionId", id } } } });
+            var kept = string.Join(" ", journal.Executions.Keys);
             Console.Error.WriteLine(kept);
-            return kept == "filled1 unknown1 unknown29 unknown3" ? 0 : 1;
+            return kept == "unknown1 filled1 unknown3 unknown29 first second" ? 0 : 1;
         }
     }
 
