@@ -420,6 +420,49 @@ t.test('what the gateway has not acknowledged is never forgotten', (t) => {
   t.end();
 });
 
+t.test('a cancel whose outcome is not acknowledged is not forgotten', (t) => {
+  const directory = t.testdir();
+  const journal = open(directory);
+  for (const seq of [1, 2]) {
+    const cancelRequestId = `can_${seq}`;
+    journal.noteCancel(cancelRequestId, 'exe_of_nobody');
+    journal.noteReport({ type: 'cancel_report', cancelRequestId, status: 'rejected' }, seq);
+  }
+  journal.noteAcknowledged(1);
+  journal.flush();
+  journal.close();
+  const again = open(directory, new SimulatedClock(startTime + 2 * keepMs));
+  t.teardown(() => again.close());
+  t.strictSame(
+    again.cancels().map(({ cancelRequestId }) => cancelRequestId),
+    ['can_2'],
+  );
+  t.end();
+});
+
+t.test('a journal that is too long forgets early only what no submit can repeat', (t) => {
+  const later = new SimulatedClock(startTime);
+  const journal = new Journal(later);
+  const expired = ['exe_2', 'exe_4', 'exe_5'];
+  const length = 100_002;
+  for (let n = 1; n <= length; n++) {
+    const executionId = `exe_${n}`;
+    const leftMs = expired.includes(executionId) ? 0 : 60_000;
+    const expiresAt = new Date(startTime + leftMs).toISOString();
+    journal.noteSubmit(submitFrame(executionId, { expiresAt }));
+    journal.noteReport(reportOf(executionId, 'filled'), n);
+    journal.noteAcknowledged(n);
+  }
+  later.advance(limits.futureSkewMsMax.max + 60_000);
+  journal.flush();
+  t.equal(journal.executions().length, length - 2);
+  t.strictSame(
+    expired.filter((executionId) => journal.execution(executionId) === undefined),
+    ['exe_2', 'exe_4'],
+  );
+  t.end();
+});
+
 t.test('a journal at work stays bounded', (t) => {
   const directory = t.testdir();
   const later = new SimulatedClock(startTime);
