@@ -635,7 +635,11 @@ for (const closeCode of [1000, 1001, 1011, 4000, 4001, 4002, 4003, 4004, 4499]) 
 }
 
 t.test('a hello that came too late is tried again, and its operator is told why', async (t) => {
-  const [desk, connection] = await startDesk(t);
+  const [desk, first] = await startDesk(t);
+  // Only an error on the connection itself says that its frames were bad.
+  first.send({ type: 'error', code: 'unknown_execution', message: 'm' });
+  await desk.notice('gateway_error');
+  const connection = await reconnect(desk, first);
   connection.socket.close(4502, 'bad_protocol');
   t.match(await desk.notice('disconnected'), {
     closeCode: 4502,
