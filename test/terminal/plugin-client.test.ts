@@ -617,11 +617,24 @@ t.test('a refused upgrade is tried again when the gateway says', async (t) => {
     ['0', 2_000],
     ['Thu, 01 Jan 2026 00:00:00 GMT', 5_000],
     ['99999', 10_000],
+    ['60', 60_000],
   ] as const) {
     desk.gateway.retryAfter = retryAfter;
     desk.clock.advance(10_000);
     t.match(await desk.notice('disconnected'), { retryMs }, `after ${retryAfter}`);
   }
+  desk.gateway.status = 101;
+  desk.clock.advance(60_000);
+  (await desk.gateway.connection()).socket.terminate();
+  t.match(await desk.notice('disconnected'), { retryMs: 10_000 }, 'for one attempt only');
+});
+
+t.test('a second welcome on a connection is passed over', async (t) => {
+  const [desk, connection] = await startDesk(t);
+  connection.sendWelcome({ lastSeq: 1_000 });
+  await settled(connection);
+  desk.client.cancelReport('probe', { status: 'rejected' });
+  t.match(await connection.next('cancel_report'), { seq: 1 });
 });
 
 for (const closeCode of [1000, 1001, 1011, 4000, 4001, 4002, 4003, 4004, 4499]) {
