@@ -159,5 +159,6 @@ t.test('a renewal that nobody answers leaves time for the next two', async (t) =
   api.play('silent', armed);
   const kept = scripted.client().cancelAfter(timeoutMs);
   t.match(await kept.armed, { ok: false, error: { kind: 'unknown' } });
+  t.equal(scripted.pauses.at(-1), 0, 'the next one is due');
   t.match(await kept.stop({ disarm: true }), { ok: true });
 });
