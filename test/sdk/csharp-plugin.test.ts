@@ -1,5 +1,7 @@
 /** The plugin base for .NET under Mono, by its paper example and by a terminal of the tests. */
 import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import { compile, noMono } from './csharp.js';
 import { assertBounds, assertFaults, boundedLines, frameCases } from './frame-cases.js';
@@ -44,6 +46,25 @@ await t.test(
     t.strictSame(capabilities, ['submit', 'cancel', 'snapshot']);
   },
 );
+
+await t.test('a sleep counts as time', { skip: noMono }, async (t) => {
+  const uptime = join(directory, 'uptime');
+  writeFileSync(uptime, '1000.00 9.00\n');
+  const fake = await fakeGateway(t);
+  const language = { ledger: compile(directory, 'ledger'), environment: { UPTIME_FILE: uptime } };
+  ledgerAt(t, language, fake.url).start();
+  const connection = await fake.connection();
+  await connection.welcome({ serverTime: '2026-01-15T12:00:00.000Z' });
+  for (const [executionId, status] of [
+    ['exe_1', 'filled'],
+    ['exe_2', 'expired'],
+  ] as const) {
+    const expiresAt = '2026-01-15T12:01:00.000Z';
+    connection.send({ ...order, executionId, expiresAt, payload: { quantity: 1 } });
+    t.match(await connection.next('report'), { executionId, status });
+    writeFileSync(uptime, '1061.00 9.00\n');
+  }
+});
 
 await t.test('what is noted while the journal is flushed is read again', { skip: noMono }, (t) => {
   const [mono = '', program = ''] = compile(directory, 'busy');

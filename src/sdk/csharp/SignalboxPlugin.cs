@@ -1064,7 +1064,9 @@ namespace Signalbox
         readonly object mutex = new object();
         readonly BlockingCollection<Action> terminalWork = new BlockingCollection<Action>();
         readonly Random random = new Random();
-        readonly Stopwatch clock = Stopwatch.StartNew();
+        static readonly Stopwatch clock = Stopwatch.StartNew();
+        /// <summary>Where Linux counts the seconds since its start, with those of its sleep.</summary>
+        internal static string UptimeFile = "/proc/uptime";
         readonly ManualResetEvent stopping = new ManualResetEvent(false);
         List<Action> afterFlush = new List<Action>();
         /// <summary>Frames without a seq.</summary>
@@ -1077,8 +1079,8 @@ namespace Signalbox
         bool isDrained;
         RefusedException refused;
         int attempt, silentBeats;
-        /// <summary>The gateway's clock by the latest welcome, less `clock`. Under the mutex: it is wider than a word.</summary>
-        DateTime clockOffset = DateTime.UtcNow;
+        /// <summary>The gateway's clock by the latest welcome, less Elapsed. Under the mutex: it is wider than a word.</summary>
+        DateTime clockOffset = DateTime.UtcNow - Elapsed();
 
         /// <param name="url">`http://` or `ws://` base of the gateway.</param>
         /// <param name="token">Returns the session token of LogIn; called at each attempt to connect.</param>
@@ -1302,6 +1304,13 @@ namespace Signalbox
             return cut;
         }
 
+        /// <summary>Goes on while the computer sleeps, as a Stopwatch does under Windows, but not under Linux.</summary>
+        static TimeSpan Elapsed()
+        {
+            if (!File.Exists(UptimeFile)) return clock.Elapsed;
+            return TimeSpan.FromSeconds(double.Parse(File.ReadAllText(UptimeFile).Split(' ')[0], CultureInfo.InvariantCulture));
+        }
+
         // What follows runs on the thread of Run.
 
         void ConnectForever()
@@ -1361,7 +1370,7 @@ namespace Signalbox
                 try
                 {
                     // The gateway reads its clock after this; its welcome may take long.
-                    var askedAt = clock.Elapsed;
+                    var askedAt = Elapsed();
                     Send(opened, Hello());
                     var seconds = 0;
                     // Counts ticks, so that a pause of the process, after which the socket is not read yet, counts as one.
@@ -1703,7 +1712,7 @@ namespace Signalbox
         void ExecuteNow(Execution command)
         {
             DateTime now;
-            lock (mutex) now = clockOffset + clock.Elapsed;
+            lock (mutex) now = clockOffset + Elapsed();
             if (now < Words.Time(command.Submit.Text("expiresAt"))) Submit(command);
             else Report(command.ExecutionId, new Fields { { "status", "expired" }, { "reasonCode", "ttl_expired" } });
         }

@@ -61,6 +61,7 @@ sealed class LedgerTerminal : SignalboxPlugin
 
     static void Main(string[] names)
     {
+        UptimeFile = Environment.GetEnvironmentVariable("UPTIME_FILE") ?? UptimeFile;
         var url = Environment.GetEnvironmentVariable("SIGNALBOX_URL");
         var email = Environment.GetEnvironmentVariable("SIGNALBOX_EMAIL");
         var token = LogIn(url, email, Environment.GetEnvironmentVariable("SIGNALBOX_PASSWORD"));
