@@ -235,7 +235,7 @@ export class Desk {
   }
 
   #connected(socket: ConstructorParameters<typeof Session>[0], offered: readonly string[]): void {
-    const session = new Session(socket, offered, this.clock.monotonic(), {
+    const session = new Session(socket, offered, this.clock, {
       onFrame: (frame) => this.#received(frame, session),
       onBadFrame: (why) => void this.badFrames.push(why),
       onChange: () => this.#changed(),

@@ -1,8 +1,11 @@
 /** One connection of the plugin under test, from its hello to its end. Owns the socket. */
 import type { WebSocket } from 'ws';
+import type { Clock } from '../lib/clock.js';
 import { closeCodes, type CloseReason, type PluginFrame } from '../plugins/protocol.js';
 import { decodeFrame } from '../plugins/decode-frame.js';
 
+/** Longest wait for what was sent to be on its way. */
+const sendingMs = 5_000;
 /** The close code of a connection that ended without a close frame of the plugin. */
 const brokenCode = 1_006;
 
@@ -22,6 +25,9 @@ export class Session {
   isClosed = false;
   /** The line broke or the plugin disconnected, before it could know what the judge wanted. */
   isLost = false;
+  /** Monotonic milliseconds. */
+  readonly openedAt: number;
+  readonly #clock: Clock;
   #isCut = false;
   #isSentAway = false;
   pongs = 0;
@@ -30,10 +36,11 @@ export class Session {
     readonly socket: WebSocket,
     /** Subprotocols that the upgrade offered. */
     readonly offered: readonly string[],
-    /** Monotonic milliseconds. */
-    readonly openedAt: number,
+    clock: Clock,
     listeners: SessionListeners,
   ) {
+    this.#clock = clock;
+    this.openedAt = clock.monotonic();
     socket.on('message', (data: Buffer, isBinary) => {
       const { frame, error } = isBinary ? { error: 'not_text' } : decodeFrame(new Uint8Array(data));
       if (frame === undefined) listeners.onBadFrame(`${error}: ${data.toString().slice(0, 200)}`);
@@ -58,14 +65,17 @@ export class Session {
     this.socket.send(JSON.stringify(frame));
   }
 
-  /** Ends the connection without a close frame, once what was sent is on its way. */
-  cut(): Promise<void> {
+  /** Ends the connection without a close frame, once what was sent is on its way, or the plugin has not read it in time. */
+  async cut(): Promise<void> {
     this.#isCut = true;
-    return new Promise((resolve) => {
-      this.socket.once('close', () => resolve());
-      if (this.isClosed) resolve();
-      else this.socket.ping(undefined, undefined, () => this.socket.terminate());
+    if (this.isClosed) return;
+    const end = (): void => this.socket.terminate();
+    const timer = this.#clock.setTimer(sendingMs, end);
+    await new Promise((resolve) => {
+      this.socket.once('close', resolve);
+      this.socket.ping(undefined, undefined, end);
     });
+    timer.cancel();
   }
 
   close(reason: CloseReason): void {

@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import t from 'tap';
 import { WebSocket } from 'ws';
 import { Desk } from '../../src/conformance/desk.js';
-import { pluginPath } from '../../src/plugins/protocol.js';
+import { Session } from '../../src/conformance/session.js';
+import { pluginPath, subprotocol } from '../../src/plugins/protocol.js';
+import { startFakeGateway } from '../support/fake-gateway.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
 t.test('what came while the judge stood still is in time', async (t) => {
@@ -22,4 +24,28 @@ t.test('what came while the judge stood still is in time', async (t) => {
   const nothing = desk.until('a frame', () => undefined);
   clock.advance(60_000);
   await t.rejects(nothing, { message: 'There was no frame within 1000 ms.' });
+});
+
+t.test('a plugin that does not read what was sent is cut', async (t) => {
+  const gateway = await startFakeGateway();
+  t.teardown(() => gateway.close());
+  const plugin = new WebSocket(gateway.url + pluginPath, subprotocol);
+  const { socket } = await gateway.connection();
+  await once(plugin, 'open');
+  plugin.pause();
+  const clock = new SimulatedClock();
+  const nothing = (): void => undefined;
+  const session = new Session(socket, [], clock, {
+    onFrame: nothing,
+    onBadFrame: nothing,
+    onChange: nothing,
+    onLost: nothing,
+  });
+  // More than the sockets of both sides hold.
+  session.send({ text: 'x'.repeat(2 ** 26) });
+  const cut = session.cut();
+  clock.advance(60_000);
+  await cut;
+  t.ok(session.isClosed);
+  t.equal(clock.timerCount, 0);
 });
