@@ -160,8 +160,8 @@ export class GatewayLink {
       socket.terminate();
     });
     socket.on('open', () => socket.send(JSON.stringify(this.#deps.hello())));
-    socket.on('message', (data, isBinary) => {
-      if (!this.#isEnded) this.#receive(isBinary ? undefined : textOf(data));
+    socket.on('message', (data: Buffer, isBinary) => {
+      if (!this.#isEnded) this.#receive(isBinary ? undefined : data.toString());
     });
     socket.on('pong', () => (this.#silentBeats = 0));
     socket.on('unexpected-response', (request, response) => {
@@ -249,10 +249,4 @@ function socketUrl(base: string): string {
   url.search = '';
   url.hash = '';
   return url.href;
-}
-
-function textOf(data: WebSocket.RawData): string {
-  return Array.isArray(data)
-    ? Buffer.concat(data).toString()
-    : Buffer.from(data as Buffer).toString();
 }
