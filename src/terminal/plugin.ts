@@ -70,7 +70,7 @@ export interface Terminal {
   inDoubt?(command: SubmitFrame): Doubt | Promise<Doubt>;
   /**
    * What the terminal holds, for `data` of a `state_snapshot`: `account`, `positions` and `orders`. When the orders
-   * do not fit into a frame, the first ones are left out.
+   * do not fit into a frame, the first ones are left out. One that does not fit without orders is not sent, but `failed`.
    */
   snapshot?(): object | Promise<object>;
   /** Called first, with the executions of the journal on which an earlier process has reported. */
@@ -123,6 +123,9 @@ interface Snapshot {
   readonly orders: readonly object[];
   readonly ordersOmitted?: number;
 }
+
+const unsentSnapshot =
+  'The snapshot was not sent: even without its orders it is larger than a frame, or the connection has ended.';
 
 /** Leaves room in the frame for the rest of the event. */
 const snapshotBytesMax = frameBytesMax - 1_024;
@@ -214,7 +217,8 @@ export function createPlugin(options: PluginOptions): Plugin {
 
   async function sendSnapshot(snapshotId: string): Promise<void> {
     const found = { account: {}, positions: [], orders: [], ...(await terminal.snapshot?.()) };
-    event({ event: 'state_snapshot', data: fitting({ ...found, snapshotId }) });
+    const isSent = event({ event: 'state_snapshot', data: fitting({ ...found, snapshotId }) });
+    if (!isSent && stopped === undefined) throw new Error(unsentSnapshot);
   }
 
   /** A terminal that throws must not end the process with its other orders. @returns the work, if it goes on. */

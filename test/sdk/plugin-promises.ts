@@ -185,6 +185,15 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     },
   );
 
+  await t.test('a snapshot that no frame can hold fails, and says so', async (t) => {
+    const fake = await fakeGateway(t);
+    const terminal = ledgerAt(t, language, fake.url).start('crowded');
+    const connection = await fake.connection();
+    await connection.welcome();
+    connection.send({ type: 'snapshot', snapshotId: 'sna_1' });
+    t.match(await terminal.notice('failed'), { id: 'snapshot', message: /larger than a frame/ });
+  });
+
   await t.test('a message that is too large ends its connection, and it says why', async (t) => {
     const fake = await fakeGateway(t);
     const terminal = ledgerAt(t, language, fake.url).start();

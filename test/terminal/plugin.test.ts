@@ -233,6 +233,16 @@ t.test('a snapshot leaves out the orders that do not fit into a frame', async (t
   t.equal(data.orders.at(-1)?.orderId, orders.at(-1)?.orderId, 'the newest are there');
 });
 
+t.test('a snapshot that no frame can hold fails, and says so', async (t) => {
+  const positions = Array.from({ length: 2_000 }, () => ({ instrument: 'x'.repeat(100) }));
+  const { connection, failure } = await setUp(t, {
+    submit: () => undefined,
+    snapshot: () => ({ positions }),
+  });
+  connection.send({ type: 'snapshot', snapshotId: 'sna_1' });
+  t.match(await failure(), { id: 'sna_1', message: /larger than a frame/ });
+});
+
 t.test('texts of the broker are cut to what the gateway takes', async (t) => {
   const long = 'x'.repeat(10_000);
   const native = { orderId: long, state: long, code: long, text: long };

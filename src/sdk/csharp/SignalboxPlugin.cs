@@ -1741,7 +1741,8 @@ namespace Signalbox
                 data["orders"] = orders = orders.Skip(less).ToList();
                 data["ordersOmitted"] = less + (data.ContainsKey("ordersOmitted") ? data.Number("ordersOmitted") : 0);
             }
-            Event("state_snapshot", data);
+            if (!Event("state_snapshot", data))
+                throw new InvalidOperationException("the snapshot is not sent: even without its orders it is larger than a frame");
         }
     }
 }

@@ -47,8 +47,9 @@ sealed class LedgerTerminal : SignalboxPlugin
 
     protected override Fields Snapshot()
     {
-        var orders = Enumerable.Range(0, 2000).Select(number => new Fields { { "orderId", number.ToString().PadLeft(100, '0') } });
-        return new Fields { { "orders", orders.ToList() }, { "ordersOmitted", 5 } };
+        var rows = Enumerable.Range(0, 2000).Select(number => new Fields { { "orderId", number.ToString().PadLeft(100, '0') } });
+        if (dies == "crowded") return new Fields { { "positions", rows.ToList() } };
+        return new Fields { { "orders", rows.ToList() }, { "ordersOmitted", 5 } };
     }
 
     static Fields Filled(Execution command)

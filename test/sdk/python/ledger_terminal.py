@@ -41,7 +41,8 @@ class LedgerTerminal(Plugin):
         return self.filled(command) if command["executionId"] in placed() else EXECUTE
 
     def snapshot(self):
-        return {"orders": [{"orderId": f"{number:0100}"} for number in range(2000)], "ordersOmitted": 5}
+        rows = [{"orderId": f"{number:0100}"} for number in range(2000)]
+        return {"positions": rows} if dies == "crowded" else {"orders": rows, "ordersOmitted": 5}
 
     def filled(self, command):
         quantity = command["payload"]["quantity"]

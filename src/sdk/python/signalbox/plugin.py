@@ -539,4 +539,5 @@ class Plugin:
             less = len(data["orders"]) // 4 + 1
             data["orders"] = data["orders"][less:]
             data["ordersOmitted"] = less + (data.get("ordersOmitted") or 0)
-        self.event("state_snapshot", data)
+        if not self.event("state_snapshot", data):
+            raise ValueError("the snapshot is not sent: even without its orders it is larger than a frame")
