@@ -293,6 +293,30 @@ await t.test(
   },
 );
 
+/** Fails at a command while nobody reads its notices any more. */
+const failsUnheard = `
+import sys
+from signalbox.plugin import Plugin, Source
+class Failing(Plugin):
+    def submit(self, command): raise RuntimeError("no broker")
+    def notice(self, kind, **details): raise BrokenPipeError
+plugin = Failing("http://127.0.0.1:1", lambda: "token", Source("terminal_a", "desk-1", "Sim101"), sys.argv[1])
+command = {"executionId": "exe_1", "expiresAt": "2999-01-01T00:00:00.000Z"}
+plugin._take_submit(command)
+try:
+    plugin._guard("exe_1", lambda: plugin.submit(command))
+except BrokenPipeError:
+    print(plugin.execution("exe_1").state["status"])
+`;
+
+await t.test(
+  'a failed command is unknown, also if nobody can be told',
+  { skip: noPython },
+  async (t) => {
+    t.equal(printedBy(['-c', failsUnheard, t.testdir()]), 'unknown\n');
+  },
+);
+
 /** Takes a command up after the machine slept: Linux's monotonic clock stands still meanwhile. */
 const sleeps = `
 import sys, time

@@ -505,13 +505,13 @@ class Plugin:
         try:
             work()
         except Exception as error:  # pylint: disable=broad-except
-            self.notice("failed", id=key, message=repr(error))
             unknown: Evidence = {"status": "unknown", "reasonCode": "plugin_error", "native": {"text": repr(error)}}
             execution, cancel = self._journal.executions.get(key), self._journal.cancels.get(key)
             if execution is not None and not execution.is_final:
                 self.report(key, unknown)
             elif cancel is not None and cancel.is_open:
                 self.cancel_report(key, unknown)
+            self.notice("failed", id=key, message=repr(error))  # Last: it may fail, as on a closed standard error.
 
     def _execute(self, command: Any) -> None:
         """Compares with the gateway's clock: the computer's own may be wrong by more than the TTL."""
