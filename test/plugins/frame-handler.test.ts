@@ -606,6 +606,7 @@ t.test('an event is published once however often it is sent', async (t) => {
 t.test('a step of the wall clock makes no confirmation longer', async (t) => {
   const gateway = new SimulatedGateway();
   const plugin = await gateway.plugin();
+  gateway.clock.advance(5_000);
   const ids = [...(await gateway.submit()), ...(await gateway.submit())];
   gateway.clock.advance(2_000);
   gateway.clock.stepWall(36_000_000);
@@ -625,10 +626,14 @@ t.test(
     const plugin = await first.plugin();
     const [executionId = ''] = await first.submit();
     plugin.drop();
+    const [waiting] = await first.submit();
     const next = first.restart();
-    (await next.plugin()).say({ type: 'report', seq: 1, executionId, status: 'working' });
+    const again = await next.plugin();
+    again.say({ type: 'report', seq: 1, executionId, status: 'working' });
     t.match(next.execution(executionId), { status: 'working' });
     t.equal(next.instruments.confirmLatency.count, 0);
+    again.say({ type: 'report', seq: 2, executionId: waiting, status: 'working' });
+    t.equal(next.instruments.confirmLatency.count, 1, 'what waited was sent by this process');
   },
 );
 

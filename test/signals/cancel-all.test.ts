@@ -8,6 +8,7 @@ import { commitLookMs } from '../../src/store/storage-health.js';
 import { HeldCommits } from '../support/held-commits.js';
 import {
   type Life,
+  ofBot,
   SimulatedGateway,
   turns,
   user,
@@ -121,7 +122,16 @@ t.test(
       ],
     );
     t.equal(body.orders[1]?.cancelRequestId, busyCancel);
-    t.match(gateway.durable(resting)?.cancel, { status: 'dispatched', cause: 'cancelled_by_api' });
+    t.match(gateway.durable(resting)?.cancel, {
+      status: 'dispatched',
+      cause: 'cancelled_by_api',
+      ...ofBot,
+    });
+    t.match(
+      gateway.trail.of('cancel_all'),
+      [{ ...ofBot, cancelAllId: body.cancelAllId, userId: 'u1', matched: 4, by: 'user' }],
+      'and the trail has a line',
+    );
     t.match(gateway.durable(queued), { status: 'denied', reasonCode: 'cancelled_by_api' });
     t.match(gateway.durable(deaf)?.cancel, {
       status: 'not_sent',

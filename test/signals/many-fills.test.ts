@@ -91,8 +91,9 @@ t.test(
 t.test('a record has the first fills; each further one has a row of its own', async (t) => {
   const { gateway, plugin, id } = await resting();
   let rows = 0;
-  const write = gateway.store.write.bind(gateway.store);
-  (gateway.store as { write: typeof write }).write = (fill) =>
+  const { memory } = gateway;
+  const write = memory.write.bind(memory);
+  memory.write = (fill) =>
     write((batch) =>
       fill({
         put: (collection, key, record) => {
@@ -115,9 +116,11 @@ t.test('a record has the first fills; each further one has a row of its own', as
   const next = gateway.restart();
   t.same(ids(next), expected);
   const again = await next.plugin();
+  rows = 0;
   tell(again, id, aFill('f30', 2));
   tell(again, id, aFill('f51', 2));
   await turns();
+  t.equal(rows, 1, 'nor after a restart');
   t.same(ids(next), [...expected, 'f51'], 'a known one is told from a new one after a restart');
   t.match(read(next, id), { filledQuantity: 102 });
 });

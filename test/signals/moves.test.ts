@@ -608,6 +608,10 @@ t.test('an order that ends otherwise is not said to have ended for the cancel', 
   const cause = 'cancel_after_expired';
   const refused = anExecution('working', { cancel: aCancel('rejected', { cause }) });
   t.match(applied(refused, { status: 'cancelled' }, later), { reasonCode: null });
+  const cancelling = anExecution('working', { cancel: aCancel('pending', { cause }) });
+  for (const status of ['partially_filled', 'filled', 'rejected', 'expired', 'unknown'] as const) {
+    t.match(applied(cancelling, { status }, later), { status, reasonCode: null });
+  }
   const second = `${aCancel('dispatched').cancelRequestId.slice(0, -1)}2`;
   const cancel = aCancel('dispatched', { cause, attempt: 2, cancelRequestId: second });
   const order = anExecution('working', { cancel, confirmedAt: 7 });

@@ -45,6 +45,9 @@ export const user: User = {
 
 export const unlimited = { publicApi: true, signalsPerMinute: Infinity, signalsPerDay: Infinity };
 
+/** The trail of each signal and cancel-all. */
+export const ofBot = { keyId: 1, traceId: 'a'.repeat(32), clientAddress: '192.0.2.1' };
+
 export interface SignalWish {
   readonly signalId?: string;
   readonly idempotencyKey?: string;
@@ -235,7 +238,7 @@ export class SimulatedGateway {
         ),
         isConnected: (source) => this.registry.isConnected(owner.userId, source),
         acceptedAt: this.clock.now(),
-        trail: { keyId: wish.keyId ?? 1, traceId: 'a'.repeat(32), clientAddress: '192.0.2.1' },
+        trail: { ...ofBot, keyId: wish.keyId ?? 1 },
       },
       answer,
     );
@@ -274,7 +277,7 @@ export class SimulatedGateway {
   cancelAllNow(filter: OrderFilter = {}, key = `all ${++this.#signals}`): (string | undefined)[] {
     const answers: (string | undefined)[] = [];
     this.core.cancelAllAcceptance.accept(
-      { userId: 'u1', filter, idempotencyKey: key, fingerprint: 'cancel-all', trail: {} },
+      { userId: 'u1', filter, idempotencyKey: key, fingerprint: 'cancel-all', trail: ofBot },
       (body) => answers.push(body),
     );
     return answers;
