@@ -204,8 +204,6 @@ export class Acceptance {
   /** Counts the signal's open orders for its API key until the book counts them. */
   #countOrders({ submission, openOrders }: PendingSignal, sign: 1 | -1): void {
     const { keyId } = submission.trail;
-    if (keyId !== undefined && openOrders > 0) {
-      this.#deps.book.openOrders.add(keyId, sign * openOrders);
-    }
+    if (keyId !== undefined) this.#deps.book.openOrders.add(keyId, sign * openOrders);
   }
 }

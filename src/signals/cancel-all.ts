@@ -10,7 +10,7 @@ import { nextTurn } from '../lib/turn.js';
 import type { Stored } from '../store/write-queue.js';
 import { cancelledOrders, type CancelAllResult } from './cancelled-orders.js';
 import { CancelJudge, type CancelAllOrder, type CancelJudgeDeps } from './cancel-judge.js';
-import type { ApplyOptions } from './execution-book.js';
+import type { ApplyOptions, SettleOptions } from './execution-book.js';
 import { CancelDebt, type OwedCancels } from './owed-cancels.js';
 
 export interface CancelAllDeps extends CancelJudgeDeps {
@@ -101,7 +101,7 @@ export class CancelAll {
   #settleSome(
     { decision: { userId } }: CancelDebt,
     executionIds: Iterator<string, undefined>,
-    options: ApplyOptions,
+    options: SettleOptions,
   ): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {

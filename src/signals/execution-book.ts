@@ -43,6 +43,10 @@ export interface ApplyOptions {
   readonly failed?: () => void;
 }
 
+export interface SettleOptions extends ApplyOptions {
+  readonly alongside: Stored;
+}
+
 export interface ExecutionBookDeps {
   readonly store: Reader & Pick<Store, 'isCopy'>;
   readonly writer: WriteQueue;
@@ -266,8 +270,8 @@ export class ExecutionBook implements EntryOwner {
   }
 
   /** Applies what these executions are owed, in one transaction. */
-  settleAll(userId: string, executionIds: Iterable<string>, options: ApplyOptions): void {
-    const records: Stored[] = options.alongside === undefined ? [] : [options.alongside];
+  settleAll(userId: string, executionIds: Iterable<string>, options: SettleOptions): void {
+    const records: Stored[] = [options.alongside];
     const changes: { entry: BookEntry; before: Execution; after: Execution }[] = [];
     for (const executionId of executionIds) {
       const move = this.#deps.owed.take(userId, executionId);

@@ -110,16 +110,14 @@ export class ExecutionTimeouts {
     const { cancel } = entry.record;
     if (cancel === null || wait === undefined || entry.cancelDeadline !== undefined) return;
     const { deadlines, clock, limits, apply, release } = this.#deps;
-    const { requestedAt, dispatchedAt, updatedAt, status } = cancel;
-    const sentAt = dispatchedAt ?? requestedAt;
-    // An acknowledgement after the timeout starts the whole timeout again.
-    const confirmedFrom = status === 'pending' ? updatedAt : sentAt;
+    const { requestedAt, dispatchedAt, updatedAt } = cancel;
     // oxfmt-ignore
     const ends: Readonly<Record<CancelWait, readonly [ms: number, from: number, task: () => void]>> = {
       terminal:     [cancelWaitMs, requestedAt, () => apply(entry, dropCancel)],
-      confirmation: [limits.cancelConfirmTimeoutMs, confirmedFrom, () => apply(entry, timeOutCancel)],
+      // From its sending, or its acknowledgement: one that comes after the timeout starts the whole timeout again.
+      confirmation: [limits.cancelConfirmTimeoutMs, updatedAt, () => apply(entry, timeOutCancel)],
       // `release` asks the wall clock: if it has stepped back, the entry stays and is armed again.
-      reconnect:    [cancelResendMs, sentAt, () => release(entry)],
+      reconnect:    [cancelResendMs, dispatchedAt ?? requestedAt, () => release(entry)],
     };
     const [ms, from, task] = ends[wait];
     // A clock that was set back does not extend the wait.

@@ -23,6 +23,7 @@ t.test('request, executions, signalId and idempotency record are one write', asy
   t.strictSame(written.sort(), ['idempotency', 'openExecutions', 'requests', 'signalIds']);
   await turns();
   t.equal(accepted.answers.length, 1);
+  t.equal(gateway.instruments.signalsAccepted.value, 1);
 });
 
 t.test('the answer is what the documents say, and what a retry gets byte for byte', async (t) => {

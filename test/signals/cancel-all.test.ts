@@ -615,11 +615,11 @@ t.test('what was decided is applied when the start has read the last order', asy
   t.equal(next.changes.length, 1_000 - 64);
 });
 
-t.test('a start counts as sent what no decision covers, and denies what one does', async (t) => {
-  const { gateway, ids } = await withOrders(2);
-  const [decided = '', other = ''] = ids;
+t.test('a start counts as sent what no decision denies, and denies what one does', async (t) => {
+  const { gateway, ids } = await withOrders(3);
+  const [denied = '', cancelled = '', other = ''] = ids;
   await gateway.store.write((batch) => {
-    // Both are marked as perhaps sent; of the decided one no frame has left.
+    // All are marked as perhaps sent; of the denied one no frame has left.
     for (const id of ids) {
       batch.put('openExecutions', ['u1', id], { ...gateway.execution(id), maySend: true });
     }
@@ -627,15 +627,18 @@ t.test('a start counts as sent what no decision covers, and denies what one does
       cause: 'cancelled_by_api',
       requestedAt: gateway.clock.now(),
       trail: {},
-      orders: [decided],
+      orders: [denied, `can_${cancelled.slice(4)}_1`],
     });
   });
   const next = gateway.restart();
   const plugin = await next.plugin();
   await turns(100);
-  t.match(next.durable(decided), { status: 'denied', delivery: 'not_sent' });
-  t.match(next.durable(other), { status: 'dispatched', delivery: 'sent' });
-  t.strictSame(plugin.submitted, ['s2'], 'it may have been lost, and is sent again');
+  t.match(next.durable(denied), { status: 'denied', delivery: 'not_sent' });
+  for (const id of [cancelled, other]) {
+    t.match(next.durable(id), { status: 'dispatched', delivery: 'sent' });
+  }
+  t.strictSame(plugin.submitted, ['s3'], 'it may have been lost, and is sent again');
+  t.same(cancelsSent(plugin), [`can_${cancelled.slice(4)}_1`]);
 });
 
 t.test('a cancel that may have been sent counts as sent, its order decided or not', async (t) => {
@@ -756,14 +759,23 @@ t.test('an answer lists what it has room for, in the order of acceptance', (t) =
   t.end();
 });
 
-t.test('two decisions of a user follow one another', async (t) => {
+t.test('decisions of a user follow one another, and an export waits for all', async (t) => {
   const { gateway } = await withOrders(500, 'acknowledged');
   const bodies = [gateway.cancelAllNow(), gateway.cancelAllNow()];
-  await turns(200);
+  while (bodies[0]?.length === 0) await turns(1);
+  for (let i = 0; i < 200; i++) gateway.accept({}, () => undefined);
+  while (gateway.store.keys('cancelAlls').length > 0) await turns(1);
+  // The first has ended, and the second has begun.
+  bodies.push(gateway.cancelAllNow());
+  await gateway.core.settled();
   const outcomes = bodies.map(([body]) => {
     const { orders } = JSON.parse(body ?? '') as CancelledOrders;
     return [...new Set(orders.map(({ outcome }) => outcome))];
   });
-  t.strictSame(outcomes, [['requested'], ['already_requested']]);
+  t.strictSame(outcomes, [
+    ['requested'],
+    ['already_requested', 'requested'],
+    ['already_requested'],
+  ]);
   t.same(gateway.store.keys('cancelAlls'), []);
 });

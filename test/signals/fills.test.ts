@@ -54,6 +54,8 @@ t.test('fractions that make a whole fill it, and one unit less does not', async 
   const many = allOf(tenths(3_000));
   t.equal(sumOf(many), 300);
   t.equal(averageOf(many), 0.7);
+  const values = [0.25, 1e16, -1e16].map((price, i) => aFill(`f${i}`, 1, price));
+  t.equal(averageOf(allOf([...values, aFill('f3', 1, 0.75)])), 0.25, 'also of a price below zero');
 });
 
 t.test('a total that its terminal has added up with an error is all of the quantity', async (t) => {

@@ -644,6 +644,8 @@ t.test('a late fill keeps the average of a total that was never listed', async (
 });
 
 t.test('a report on a cancel moves it where the table lets it and nowhere else', async (t) => {
+  const none = { cancelRequestId: 'can_other', status: 'rejected', reasonCode: null } as const;
+  t.equal(cancelMoves.reportCancel(none)(anExecution('working'), later), undefined);
   for (const from of cancelStatuses) {
     for (const status of reportableCancelStatuses) {
       const { cancelRequestId } = aCancel(from);
