@@ -121,7 +121,14 @@ t.test('sent again after a restart, the new carrier decides the reason', async (
 
 t.test('a report ends the wait for good', async (t) => {
   const { gateway, plugin, id } = await dispatched();
+  const waiting = gateway.deadlines.size;
   plugin.say({ type: 'report', seq: 1, executionId: id, status: 'submitted' });
+  await turns();
+  t.equal(gateway.deadlines.size, waiting - 1);
+  const cancelRequestId = await gateway.cancel(id);
+  plugin.say({ type: 'cancel_report', seq: 2, cancelRequestId, status: 'rejected' });
+  await turns();
+  t.equal(gateway.deadlines.size, waiting - 1, 'so does one on its cancel');
   await gateway.pass(3_600_000, 600_000);
   t.match(gateway.durable(id), { status: 'submitted', delivery: 'confirmed' });
 });
@@ -342,9 +349,11 @@ t.test('a queued one that never left is still queued after a restart, and expire
   const first = new SimulatedGateway();
   (await first.plugin()).drop();
   const [id = ''] = await first.submit({ ttlMs: 10_000 });
+  t.equal(first.book.openOrders.of(1), 1);
   await first.pass(4_000);
   const second = first.restart();
   t.match(second.execution(id), { status: 'queued', delivery: 'not_sent' });
+  t.equal(second.book.openOrders.of(1), 1);
   await second.pass(5_999);
   t.match(second.durable(id), { status: 'queued' });
   await second.pass(1);
@@ -522,6 +531,8 @@ t.test('steps of the wall clock neither hasten nor delay the confirmation time-o
     const { gateway, plugin, id, other } = await oneSentAndOneCancelled();
     gateway.clock.stepWall(step);
     plugin.say({ type: 'ack', executionId: id });
+    const native = { text: 'a report that does not answer the cancel' };
+    plugin.say({ type: 'report', seq: 2, executionId: other, status: 'working', native });
     await heartbeats(gateway, plugin, 29_999);
     t.match(gateway.durable(other), { cancel: { status: 'dispatched' } });
     await gateway.pass(1);

@@ -326,6 +326,10 @@ t.test('a command that is no order has no quantities to compute', async (t) => {
     remainingQuantity: null,
   });
   t.match(report(close, 'completed'), { filledQuantity: null, remainingQuantity: null });
+  for (const before of [close, { ...close, status: 'completed' } as const]) {
+    const filled = report(before, 'working', { fill: aFill('f1', 0.5) });
+    t.match(filled, { filledQuantity: 0.5, remainingQuantity: null, averageFillPrice: 100 });
+  }
 });
 
 t.test(
@@ -540,9 +544,11 @@ t.test(
     const cause = 'cancel_after_expired';
     for (const reasonCode of [null, 'cancelled_by_api'] as const) {
       const order = anExecution('working', { cancel: { ...aCancel('pending'), cause } });
+      const unknown = { ...order, status: 'unknown', reasonCode: 'confirmation_timeout' } as const;
       const told = reasonCode === null ? {} : { reasonCode };
-      const cancelled = report(order, 'cancelled', told);
-      t.match(cancelled, { status: 'cancelled', reasonCode: cause });
+      for (const before of [order, unknown]) {
+        t.match(report(before, 'cancelled', told), { status: 'cancelled', reasonCode: cause });
+      }
       const { cancelRequestId } = aCancel('pending');
       const cancel = { cancelRequestId, status: 'cancelled', reasonCode } as const;
       const byCancel = moves.applyMove(order, cancelMoves.reportCancel(cancel), later);
