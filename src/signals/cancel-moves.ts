@@ -125,9 +125,10 @@ export function reportCancel(evidence: CancelReport): Move {
     if (execution.cancel === null) return undefined;
     const isLatest = execution.cancel.cancelRequestId === evidence.cancelRequestId;
     const latest = isLatest ? knownToTerminal(execution.cancel) : execution.cancel;
-    const endsOrder = evidence.status === 'cancelled' && mayMove(execution.status, 'cancelled');
+    const { status, reasonCode } = evidence;
+    const endsOrder = status === 'cancelled' && mayMove(execution.status, 'cancelled');
+    // If nothing remains, the order ends as filled, and `applyMove` ends the cancel as too late.
     const isFilled = endsOrder && isComplete(execution, execution.filledQuantity);
-    const { status, reasonCode } = isFilled ? alreadyFilled : evidence;
     const moved = isLatest ? movedCancel(latest, status, reasonCode, now) : undefined;
     const cause = isLatest ? latest.cause : undefined;
     if (moved === undefined && !endsOrder) return undefined;

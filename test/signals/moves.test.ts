@@ -272,8 +272,11 @@ t.test('a cancelled order keeps its fills, and a late fill may still fill it', a
 
 t.test('a terminal that says only filled means the whole quantity', async (t) => {
   const order = anExecution('working', { quantity: 3, filledQuantity: 0 });
-  const filled = applied(order, { status: 'filled' }, 2);
-  t.match(filled, { filledQuantity: 3, remainingQuantity: 0, averageFillPrice: null });
+  for (const quantity of [3, 0.5]) {
+    const filled = applied({ ...order, quantity }, { status: 'filled' }, 2);
+    const whole = { filledQuantity: quantity, remainingQuantity: 0, averageFillPrice: null };
+    t.match(filled, whole);
+  }
   const partly = report(order, 'partially_filled', { fill: aFill('f1', 1, 100) });
   t.match(report(partly, 'filled'), { filledQuantity: 3, remainingQuantity: 0 });
   t.match(report(order, 'filled', { fill: aFill('f1', 1, 100) }), {
@@ -496,6 +499,7 @@ t.test('a fill that comes with a backward report is added in whatever state', as
         averageFillPrice: 102,
         fills: [{ fillId: 'f1' }, { fillId: 'f2' }],
         delivery: 'confirmed',
+        confirmedAt: later,
       },
       status,
     );
@@ -561,6 +565,10 @@ t.test(
       );
       t.equal(again?.reasonCode ?? cause, cause, 'also when it is told again');
     }
+    const uncancelled = report(anExecution('working'), 'cancelled', {
+      reasonCode: 'cancelled_by_api',
+    });
+    t.match(uncancelled, { reasonCode: 'cancelled_by_api' }, 'without a cancel, what is told');
     const other = anExecution('working', { cancel: { ...aCancel('pending'), cause } });
     t.match(report(other, 'cancelled', { reasonCode: 'cancelled_by_broker' }), {
       reasonCode: 'cancelled_by_broker',
