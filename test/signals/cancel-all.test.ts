@@ -1,6 +1,7 @@
 import t from 'tap';
 import { every } from '../../src/lib/clock.js';
 import { takeAll } from '../../src/lib/turn.js';
+import type { Execution } from '../../src/model/execution.js';
 import { cancelledOrders, type CancelledOrders } from '../../src/signals/cancelled-orders.js';
 import { type PageFilter, SignalPage } from '../../src/signals/signal-page.js';
 import { SignalReader } from '../../src/signals/signal-reader.js';
@@ -766,6 +767,7 @@ t.test('decisions of a user follow one another, and an export waits for all', as
   for (let i = 0; i < 200; i++) gateway.accept({}, () => undefined);
   while (gateway.store.keys('cancelAlls').length > 0) await turns(1);
   // The first has ended, and the second has begun.
+  const before = gateway.store.range('openExecutions').at(-1)?.record as Execution;
   bodies.push(gateway.cancelAllNow());
   await gateway.core.settled();
   const outcomes = bodies.map(([body]) => {
@@ -777,5 +779,6 @@ t.test('decisions of a user follow one another, and an export waits for all', as
     ['already_requested', 'requested'],
     ['already_requested'],
   ]);
+  t.equal(gateway.core.owed.decided('u1', before), before, 'memory lets go of them');
   t.same(gateway.store.keys('cancelAlls'), []);
 });

@@ -557,7 +557,7 @@ t.test(
       const cancel = { cancelRequestId, status: 'cancelled', reasonCode } as const;
       const byCancel = moves.applyMove(order, cancelMoves.reportCancel(cancel), later);
       assert(byCancel !== undefined);
-      t.match(byCancel, { status: 'cancelled', reasonCode: cause });
+      t.match(byCancel, { status: 'cancelled', reasonCode: cause, delivery: 'confirmed' });
       const again = applied(
         byCancel,
         { status: 'cancelled', reasonCode: 'cancelled_by_api' },

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import t from 'tap';
 import type { ApiKey, KeyLimits } from '../../src/model/records.js';
 import type { Envelope } from '../../src/signals/envelope.js';
@@ -22,8 +23,11 @@ function judging(open = 0) {
     payload,
     targets,
   });
-  const judge = (limits: KeyLimits, payload = '{}', targets = [routed], fields = {}) =>
-    risks.judge(keyOf(limits), orderOf(payload, targets, fields))?.details ?? [];
+  const judge = (limits: KeyLimits, payload = '{}', targets = [routed], fields = {}) => {
+    const refusal = risks.judge(keyOf(limits), orderOf(payload, targets, fields));
+    if (refusal !== undefined) assert.equal(refusal.code, 'risk_limit_exceeded');
+    return refusal?.details ?? [];
+  };
   return { clock, risks, judge, order: orderOf('{}', [routed], {}) };
 }
 
