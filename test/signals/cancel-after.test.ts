@@ -47,22 +47,25 @@ t.test('it cancels the open orders of its key when it is not called again in tim
   t.match(gateway.trail.of('cancel_after_fired'), [{ userId: 'u1', keyId, matched: 1 }]);
 });
 
-t.test('a call in time renews it, and 0 disarms it', async (t) => {
-  const { gateway, own } = await armed();
-  await gateway.pass(9_000);
-  t.strictSame(await set(gateway, 5_000), {
-    armed: true,
-    timeoutMs: 5_000,
-    firesAt: '2026-01-15T12:00:14.000Z',
-    lastFiredAt: null,
-  });
-  await gateway.pass(4_999);
-  t.equal(gateway.durable(own)?.cancel, null);
-  const disarmed = { armed: false, timeoutMs: 0, firesAt: null, lastFiredAt: null };
-  t.strictSame(await set(gateway, 0), disarmed);
-  await gateway.pass(600_000, 60_000);
-  t.equal(gateway.durable(own)?.cancel, null);
-  t.strictSame(gateway.core.cancelAfter.read('u1', keyId), disarmed);
+t.test('a call in time renews it, and 0 disarms it, after a restart as well', async (t) => {
+  for (const restarts of [false, true]) {
+    const { gateway: first, own } = await armed();
+    await first.pass(9_000);
+    const gateway = restarts ? first.restart() : first;
+    t.strictSame(await set(gateway, 5_000), {
+      armed: true,
+      timeoutMs: 5_000,
+      firesAt: '2026-01-15T12:00:14.000Z',
+      lastFiredAt: null,
+    });
+    await gateway.pass(4_999);
+    t.equal(gateway.durable(own)?.cancel, null);
+    const disarmed = { armed: false, timeoutMs: 0, firesAt: null, lastFiredAt: null };
+    t.strictSame(await set(gateway, 0), disarmed);
+    await gateway.pass(600_000, 60_000);
+    t.equal(gateway.durable(own)?.cancel, null);
+    t.strictSame(gateway.core.cancelAfter.read('u1', keyId), disarmed);
+  }
 });
 
 t.test('one that is armed while its last fire waits stays armed', async (t) => {
