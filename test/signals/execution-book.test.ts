@@ -202,6 +202,7 @@ t.test('memory lets go of all that is settled', async (t) => {
     t.match(gateway.durable(id), { status });
   }
   t.equal(gateway.book.size, 0);
+  t.strictSame(gateway.book.sources(), []);
   t.equal(gateway.deadlines.size, before);
   t.equal(
     gateway.book.ofSource(
