@@ -85,6 +85,10 @@ t.test(
     t.equal(gateway.book.roomOf('u1'), 3, 'a final one is not held');
     const [next = ''] = await gateway.submit();
     t.match(read(gateway, next), { status: 'dispatched' });
+    const [ended] = await gateway.submit();
+    plugin.say({ type: 'report', seq: ++seq, executionId: ended, status: 'cancelled' });
+    await turns();
+    t.equal(gateway.book.roomOf('u1'), 2, 'nor is one that ends beside an open one');
   },
 );
 
@@ -169,6 +173,7 @@ t.test(
     for (const [fillsMax, listed] of [
       [100, [50, 50]],
       [99, [50, 49]],
+      [66, [50, 16]],
       [50, [50, 0]],
       [8, [8, 0]],
     ] as const) {
