@@ -34,6 +34,20 @@ t.test('every change of state of an execution and of its cancel is one event', a
       'cancel_update cancelled',
     ],
   );
+  const { counters } = gateway.instruments.executionsByStatus;
+  const counted = Object.entries(counters).filter(([, { value }]) => value > 0);
+  t.strictSame(
+    counted.map(([status, { value }]) => [status, value]),
+    [
+      ['queued', 1],
+      ['dispatched', 1],
+      ['submitted', 1],
+      ['working', 1],
+      ['partially_filled', 1],
+      ['cancelled', 1],
+    ],
+    'and each status counts once, whatever its cancel does',
+  );
 });
 
 t.test(

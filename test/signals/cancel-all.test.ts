@@ -739,6 +739,13 @@ t.test('what changes while it is judged is judged by what it has become', async 
 t.test('what changes while it is judged is counted once', async (t) => {
   const { gateway, plugin, ids } = await withOrders(100, 'acknowledged');
   let counts: object | undefined;
+  const changed: ReadonlySet<string>[] = [];
+  const watch = gateway.book.watch.bind(gateway.book);
+  gateway.book.watch = (userId) => {
+    const begun = watch(userId);
+    changed.push(begun.changed);
+    return begun;
+  };
   gateway.core.cancelAll.run(
     { userId: 'u1', isMeant: () => true, cause: 'cancelled_by_operator' },
     (result) => {
@@ -749,6 +756,11 @@ t.test('what changes while it is judged is counted once', async (t) => {
   plugin.say({ type: 'report', seq: 1, executionId: ids[0], status: 'working' });
   await turns(100);
   t.match(counts, { requested: 100 });
+  t.strictSame(
+    changed.map(({ size }) => size),
+    [1],
+    'and watched no longer than that',
+  );
 });
 
 t.test('an answer lists what it has room for, in the order of acceptance', (t) => {

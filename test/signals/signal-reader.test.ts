@@ -4,6 +4,7 @@ import { SignalReader } from '../../src/signals/signal-reader.js';
 import { acceptedSignal } from '../support/accepted-signal.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
+import { turns, working } from '../support/simulated-gateway.js';
 
 t.test('a status with long texts of terminals is a long one, whose JSON is not kept', async (t) => {
   const { request, execution } = acceptedSignal({ userId: 'u1' });
@@ -25,4 +26,16 @@ t.test('a status with long texts of terminals is a long one, whose JSON is not k
     t.equal(read?.isLong, isLong, `${executionCount} texts`);
     t.equal(read?.json() === read?.json(), !isLong);
   }
+});
+
+t.test('the JSON of a request is kept until one of its executions changes', async (t) => {
+  const { gateway, plugin, id } = await working();
+  const { requestId } = gateway.execution(id);
+  const reader = new SignalReader({ store: gateway.store, fillsMax: 1 });
+  const read = () => reader.read('u1', requestId)?.json();
+  const before = read();
+  t.equal(read(), before, 'the same bytes');
+  plugin.say({ type: 'report', seq: 2, executionId: id, status: 'filled' });
+  await turns();
+  t.match(JSON.parse(String(read())), { status: 'completed' });
 });
