@@ -22,7 +22,10 @@ export function lowOut(next: number): string {
   );
 }
 
-/** Whether a refusal says that our number is too low: FIX has no code for it. */
+/**
+ * Whether a refusal says that our number is too low: FIX has no code for it. `subsequent`, `allowed` and the like hold
+ * the same letters and do not count.
+ */
 export function saysLow(text: string): boolean {
-  return /seq.*(low|less|expect)/i.test(text);
+  return /seq(?!uent).*((?<!al|fol)low|(?<!un)less|expect)/i.test(text);
 }

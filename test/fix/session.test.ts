@@ -156,6 +156,26 @@ const cases: Cases = {
       < 35=5|34=1|58=MsgSeqNum too low, expecting 40 but received 1
       = end sequence`,
   },
+  ...Object.fromEntries(
+    [
+      ['MsgSeqNum(34) is less than expected', 'sequence'],
+      ['invalid sequence number: expected 40', 'sequence'],
+      ['SeqNo lower than 40', 'sequence'],
+      ['Account locked: subsequent logons are not allowed', 'refused'],
+      ['Closed; consequently no logon is expected before Monday', 'refused'],
+      ['A sequence reset is not allowed', 'refused'],
+      ['No further logon will follow this sequence unless you call us', 'refused'],
+    ].map(([text, reason]) => [
+      `1 refused logon, ${text}`,
+      {
+        text: `
+          ! connect
+          > 35=A|34=1|98=0|108=30
+          < 35=5|34=1|58=${text}
+          = end ${reason}`,
+      },
+    ]),
+  ),
   '1 no answer to the logon': {
     text: `
       ! connect
