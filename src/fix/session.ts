@@ -208,7 +208,8 @@ export class FixSession {
   }
 
   #onHeartbeat(message: ReceivedMessage): void {
-    if (this.#confirmation === undefined) return;
+    // Told after the Logout of this side, the owner would take orders that can no longer leave.
+    if (this.#confirmation === undefined || this.#state !== 'active') return;
     if (valueOf(message, tags.TestReqID) !== this.#confirmation.id) return;
     this.#confirmation = undefined;
     this.#actions.push({ kind: 'logged_on' });

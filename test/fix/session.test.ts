@@ -574,6 +574,20 @@ const cases: Cases = {
       = end logged_out`,
     out: 2,
   },
+  '13 logout of our own before the logon is confirmed: it counts as none': {
+    text: `
+      ! connect
+      > 35=A|34=1|98=0|108=30
+      < 35=A|34=1|98=0|108=30
+      > 35=1|34=2|112=T2
+      ! log out
+      > 35=5|34=3
+      < 35=0|34=2|112=T2
+      < 35=5|34=3
+      = end logged_out`,
+    options: { confirmsLogon: true },
+    in: 4,
+  },
   'a logon after a long time without a connection has its own time': {
     text: `${logon}
       ! lose
