@@ -50,9 +50,10 @@ export class SessionIntake {
     ) {
       return this.#resetIn(message, seq);
     }
-    if (message.type === types.Logon && valueOf(message, tags.ResetSeqNumFlag) === 'Y') {
-      return this.#resetBoth(message);
-    }
+    // Some counterparties send a Logon again that the standard wants to be passed over by a gap fill.
+    const isRepeated = valueOf(message, tags.PossDupFlag) === 'Y';
+    const isReset = valueOf(message, tags.ResetSeqNumFlag) === 'Y';
+    if (message.type === types.Logon && isReset && !isRepeated) return this.#resetBoth(message);
     if (seq < this.#in.next) return this.#acceptLow(message, seq);
     if (seq > this.#in.next) return this.#acceptHigh(message, seq);
     this.#acceptInOrder(message);

@@ -629,6 +629,21 @@ const cases: Cases = {
       < 35=0|34=5`,
     in: 6,
   },
+  'a logon with a reset that is sent again begins nothing anew': {
+    text: `
+      ! connect
+      > 35=A|34=7|98=0|108=30
+      < 35=A|34=4|98=0|108=30
+      > 35=2|34=8|7=1|16=0
+      = logged_on
+      < 35=A|34=1|43=Y|122=+0|98=0|108=30|141=Y
+      < 35=8|34=2|43=Y|122=+0|39=0
+      = deliver 35=8|34=2|43=Y|39=0
+      < 35=A|34=1|43=Y|122=+0|98=0|108=30|141=Y`,
+    options: { numbers: { out: 7, in: 1 } },
+    out: 9,
+    in: 3,
+  },
   '13 a logout whose number is too high is answered all the same': {
     text: `${logon}
       < 35=5|34=5
