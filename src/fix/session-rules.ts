@@ -19,6 +19,18 @@ export const rejectReasons = {
   groupCountWrong:     { code: 16, text: 'Incorrect NumInGroup count for repeating group' },
 } as const;
 
+/** FIX 4.2 ends with it: a counterparty that judges by the standard would refuse a Reject with a higher one. */
+const reasonCodeMax42 = 11;
+
+/** @returns SessionRejectReason of a Reject; undefined if this version of FIX has none for the reason. */
+export function reasonCodeOf(
+  reason: keyof typeof rejectReasons,
+  beginString: string,
+): string | undefined {
+  const { code } = rejectReasons[reason];
+  return beginString === 'FIX.4.2' && code > reasonCodeMax42 ? undefined : `${code}`;
+}
+
 export interface Refusal {
   readonly reason: keyof typeof rejectReasons;
   readonly tag?: number;

@@ -1,11 +1,12 @@
 /** The outgoing half of a session: numbers messages and writes their headers. Owns the next number to send. */
 import type { Clock } from '../lib/clock.js';
 import { toFixTime } from './fix-time.js';
-import { asValue, type Field, type FixMessage, type ReceivedMessage } from './message.js';
-import { rejectReasons, type Names, type Refusal } from './session-rules.js';
+import { asValue, optional, type Field, type FixMessage, type ReceivedMessage } from './message.js';
+import { reasonCodeOf, rejectReasons, type Names, type Refusal } from './session-rules.js';
 import { routes, tags, types } from './tags.js';
 
 export interface SenderOptions extends Names {
+  readonly beginString: string;
   readonly heartBtIntSec: number;
   /** Further fields of every header. */
   readonly headerFields: readonly Field[];
@@ -72,15 +73,14 @@ export class SessionSender {
   }
 
   reject(message: ReceivedMessage, seq: number, { reason, tag }: Refusal): void {
-    const { code, text } = rejectReasons[reason];
     const refTag: Field[] = tag === undefined ? [] : [[tags.RefTagID, `${tag}`]];
     this.send(types.Reject, [
       ...routeBack(message),
       [tags.RefSeqNum, `${seq}`],
-      [tags.Text, text],
+      [tags.Text, rejectReasons[reason].text],
       ...refTag,
-      [tags.RefMsgType, asValue(message.type)],
-      [tags.SessionRejectReason, `${code}`],
+      ...optional(tags.RefMsgType, asValue(message.type)),
+      ...optional(tags.SessionRejectReason, reasonCodeOf(reason, this.#options.beginString)),
     ]);
   }
 

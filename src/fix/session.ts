@@ -15,7 +15,6 @@ import { SessionSender, type SenderOptions } from './session-sender.js';
 import { tags, types } from './tags.js';
 
 export interface SessionOptions extends SenderOptions {
-  readonly beginString: string;
   readonly resetOnLogon: boolean;
   /**
    * Whether the session counts as logged on only once a TestRequest is answered: a counterparty that lacks messages

@@ -98,6 +98,18 @@ const cases: Cases = {
       = deliver 35=8|34=4|39=0|448=A|448=B`,
     in: 5,
   },
+  '14h FIX 4.2 has no reason for a field that is given twice, and so the Reject has none': {
+    text: `
+      ! connect
+      > 35=A|34=1|98=0|108=30
+      < 8=FIX.4.2|35=A|34=1|98=0|108=30
+      = logged_on
+      < 8=FIX.4.2|35=8|34=2|39=0|14=1|14=2
+      = unread
+      > 35=3|34=2|45=2|58=Tag appears more than once|371=14|372=8`,
+    options: { beginString: 'FIX.4.2' },
+    in: 3,
+  },
   '14i a group with another count': {
     text: `${logon}
       < 35=0|34=2|627=2|628=HUB

@@ -362,6 +362,13 @@ const cases: Cases = {
       < 35=0|34=3`,
     in: 4,
   },
+  '2q a MsgType without a value: the Reject has none either': {
+    text: `${logon}
+      < 35=|34=2
+      = unread
+      > 35=3|34=2|45=2|58=Invalid MsgType|373=11`,
+    in: 3,
+  },
   '2r a MsgType that is not supported': {
     text: `${logon}
       < 35=W|34=2|55=INTC

@@ -1,6 +1,7 @@
 /** The tables of tags against the data dictionaries of FIX 4.4 and 4.2 that QuickFIX comes with. */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
+import { reasonCodeOf, rejectReasons } from '../../src/fix/session-rules.js';
 import { dataFields, groups, routes, sections, tags, types } from '../../src/fix/tags.js';
 import { dictionaries, missingDictionary } from './quickfix.js';
 
@@ -66,6 +67,22 @@ t.test("header, trailer and the session's own messages have their fields", { ski
   for (const [count, fields] of groups) {
     const name = [...numbers].find(([, number]) => number === count)?.[0];
     t.strictSame([...fields], fieldsIn(between(`<group name='${name}'`, '</group>')).slice(1));
+  }
+});
+
+t.test('a Reject tells no reason that its version of FIX lacks', { skip }, async (t) => {
+  const reasons = Object.keys(rejectReasons) as (keyof typeof rejectReasons)[];
+  for (const [version, dictionary] of [
+    ['FIX.4.4', fix44],
+    ['FIX.4.2', fix42],
+  ] as const) {
+    const [, field = ''] = dictionary.split("name='SessionRejectReason' type='INT'>");
+    const codes = [...(field.split('</field>')[0] ?? '').matchAll(/enum='(\d+)'/g)];
+    const known = codes.map(([, code]) => code);
+    for (const reason of reasons) {
+      const code = `${rejectReasons[reason].code}`;
+      t.equal(reasonCodeOf(reason, version), known.includes(code) ? code : undefined, reason);
+    }
   }
 });
 
