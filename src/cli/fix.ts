@@ -73,7 +73,7 @@ async function run(io: Io, options: FixOptions): Promise<void> {
   const secret = io.env[passwords.venue];
   const fault = signingFault(config.venue.credentials, { ...config.session, secret });
   if (fault !== undefined) {
-    const message = `${passwords.venue} does not hold the private key that signs the logon: ${fault}.`;
+    const message = `${passwords.venue} does not hold the key that signs the logon: ${fault}.`;
     return fail(io, misused(message, 'no_private_key'), options);
   }
   passed(path);

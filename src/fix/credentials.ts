@@ -54,6 +54,8 @@ export function logonFields(
 
 /** @returns why the secret cannot sign a logon, undefined if it can: a secret may be missing, or no key. */
 export function signingFault(kind: CredentialKind, credentials: Credentials): string | undefined {
+  // An HMAC can be made with an empty key.
+  if (kind !== 'password' && (credentials.secret ?? '') === '') return 'it is not set';
   try {
     logonFields(kind, credentials, 1, toFixTime(0));
     return undefined;

@@ -130,12 +130,25 @@ export function readFixConfig(content: string): FixConfig | string[] {
   }
   if (faults.length > 0) return faults;
   const config = configOf(settings);
-  const { timeInForce } = config.orders;
+  const disagreeing = disagreements(config);
+  return disagreeing.length > 0 ? disagreeing : config;
+}
+
+/** @returns what is wrong between settings that are right by themselves. */
+function disagreements({ session, orders, venue }: FixConfig): string[] {
+  const faults: string[] = [];
+  // Otherwise the password would cross the network in plain text.
+  if (session.tlsCa !== undefined && !session.tls)
+    faults.push('"session.tlsCa" is given: "session.tls" must then be true.');
+  // Otherwise the logon would have a field without a value.
+  if (venue.credentials !== 'password' && session.username === undefined)
+    faults.push('"session.username" is missing: for this venue it must be the API key.');
   // Otherwise each order that names none would be rejected.
-  const { is, expected } = oneOf(config.venue.timesInForce);
-  return is(timeInForce)
-    ? config
-    : [`"orders.timeInForce" is "${timeInForce}": for this venue it must be ${expected}.`];
+  const { is, expected } = oneOf(venue.timesInForce);
+  const { timeInForce } = orders;
+  if (!is(timeInForce))
+    faults.push(`"orders.timeInForce" is "${timeInForce}": for this venue it must be ${expected}.`);
+  return faults;
 }
 
 /** `venue` may be a name alone. */

@@ -146,6 +146,21 @@ t.test('the time in force of orders without one is one that the venue takes', as
   t.equal(read({ venue: 'ctrader', orders: { timeInForce: 'ioc' } }).orders.timeInForce, 'ioc');
 });
 
+t.test('settings that do not go together are named, all at once', async (t) => {
+  const { session } = least;
+  const tlsCa = ['"session.tlsCa" is given: "session.tls" must then be true.'];
+  t.strictSame(read({ session: { ...session, tlsCa: 'ca.pem' } }), tlsCa);
+  t.match(read({ session: { ...session, tlsCa: 'ca.pem', tls: true } }).session, { tls: true });
+  for (const venue of ['bybit', 'bitvavo']) {
+    const username = '"session.username" is missing: for this venue it must be the API key.';
+    t.match(read({ venue, session: { ...session, tlsCa: 'ca.pem' } }), [
+      ...tlsCa,
+      username,
+      /^"orders\.timeInForce"/,
+    ]);
+  }
+});
+
 const text = 'a text';
 const value = 'a text without control characters';
 const flag = 'true or false';
@@ -192,14 +207,14 @@ const settings: Readonly<Record<string, readonly [takes: readonly unknown[], ref
 };
 
 t.test('each setting takes what its words say, and nothing else', async (t) => {
-  const sections: Readonly<Record<string, unknown>> = least;
   const readWith = (name: string, given: unknown): unknown => {
     const [section = '', part] = name.split('.');
-    const content =
-      part === undefined ? given : { ...(sections[section] as object), [part]: given };
-    // Every venue takes gtc.
+    // What every venue takes.
+    const session = { ...least.session, tls: true, username: 'ann' };
     const orders = { timeInForce: 'gtc' };
-    return readFixConfig(JSON.stringify({ ...least, orders, [section]: content }));
+    const rest: Readonly<Record<string, unknown>> = { ...least, session, orders };
+    const content = part === undefined ? given : { ...(rest[section] as object), [part]: given };
+    return readFixConfig(JSON.stringify({ ...rest, [section]: content }));
   };
   for (const [name, [takes, refuses, expected]] of Object.entries(settings)) {
     for (const given of takes)

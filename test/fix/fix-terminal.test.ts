@@ -367,12 +367,20 @@ t.test('without a password for the gateway nothing is tried', async (t) => {
 
 t.test('without a key that can sign the logon nothing is tried', async (t) => {
   const { venue, setting } = await setUp(t);
-  const more = { venue: 'bybit', orders: { timeInForce: 'gtc' } };
-  const faults = { '': /: No key provided to sign\.$/m, sesame: /: .*unsupported\.$/m };
-  for (const [secret, fault] of Object.entries(faults)) {
-    const fix = startFix(t, { ...setting, url: 'http://127.0.0.1:1', more, secret }, ['--check']);
+  const faults = [
+    ['bybit', '', /: it is not set\.$/m],
+    ['bybit', 'sesame', /: .*unsupported\.$/m],
+    ['bitvavo', '', /: it is not set\.$/m],
+  ] as const;
+  for (const [name, secret, fault] of faults) {
+    const more = { venue: name, orders: { timeInForce: 'gtc' } };
+    const fix = startFix(
+      t,
+      { ...setting, url: 'http://127.0.0.1:1', session: { username: 'key' }, more, secret },
+      ['--check'],
+    );
     t.equal(await fix.ended(), 2);
-    t.match(fix.errors(), /^SIGNALBOX_FIX_PASSWORD does not hold the private key/);
+    t.match(fix.errors(), /^SIGNALBOX_FIX_PASSWORD does not hold the key/);
     t.match(fix.errors(), fault);
     t.equal(fix.output(), '');
   }
