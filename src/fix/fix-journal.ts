@@ -66,6 +66,11 @@ export class FixJournal {
   readonly #cancels = new Map<string, SentCancel>();
   /** By the cancel's ClOrdID: a venue may name the order by it alone, even after its answer to the cancel. */
   readonly #settled = new Map<string, Settled>();
+  /**
+   * By execution, the ClOrdIDs of its cancels that are not settled, or settled as unknown. Each report asks for them:
+   * a look at all cancels of a busy day would hold up the session.
+   */
+  readonly #undecided = new Map<string, Set<string>>();
   #numbers: SequenceNumbers = { out: 1, in: 1 };
   #life = 1;
   #begunAt = 0;
@@ -127,14 +132,14 @@ export class FixJournal {
 
   /** @returns the cancels of the execution that are not settled. */
   cancelsOf(executionId: string): SentCancel[] {
-    return this.cancels().filter((cancel) => cancel.executionId === executionId);
+    return [...(this.#undecided.get(executionId) ?? [])]
+      .map((clOrdId) => this.#cancels.get(clOrdId))
+      .filter((cancel) => cancel !== undefined);
   }
 
   /** Whether a cancel of the execution is not settled, or settled as unknown: the venue may have carried it out. */
   mayBeCancelled(executionId: string): boolean {
-    return [...this.cancels(), ...this.#settled.values()].some(
-      (cancel) => cancel.executionId === executionId && cancel.cancelRequestId !== undefined,
-    );
+    return this.#undecided.has(executionId);
   }
 
   noteOrder(order: Omit<SentOrder, 'sentAt'>): void {
@@ -200,12 +205,15 @@ export class FixJournal {
       }
       case 'cancel':
         this.#cancels.set(entry.cancel.clOrdId, entry.cancel);
+        this.#decide(entry.cancel, false);
         break;
       case 'settled': {
         const { clOrdId, cancelRequestId } = entry;
         const executionId = entry.executionId ?? this.#cancels.get(clOrdId)?.executionId;
         this.#cancels.delete(clOrdId);
-        if (executionId !== undefined) this.#settled.set(clOrdId, { executionId, cancelRequestId });
+        if (executionId === undefined) break;
+        this.#settled.set(clOrdId, { executionId, cancelRequestId });
+        this.#decide({ clOrdId, executionId }, cancelRequestId === undefined);
       }
     }
   }
@@ -215,6 +223,17 @@ export class FixJournal {
     this.#byExecution.set(order.executionId, order);
   }
 
+  #decide(
+    { clOrdId, executionId }: Pick<NamedCancel, 'clOrdId' | 'executionId'>,
+    isDecided: boolean,
+  ): void {
+    const undecided = this.#undecided.get(executionId) ?? new Set();
+    if (isDecided) undecided.delete(clOrdId);
+    else undecided.add(clOrdId);
+    if (undecided.size === 0) this.#undecided.delete(executionId);
+    else this.#undecided.set(executionId, undecided);
+  }
+
   #compact(): void {
     this.#entriesSinceCompaction = 0;
     const forgottenAt = this.#clock.now() - keptMs;
@@ -222,6 +241,9 @@ export class FixJournal {
       if (this.#isKnown(executionId) || sentAt > forgottenAt) continue;
       this.#orders.delete(clOrdId);
       this.#byExecution.delete(executionId);
+    }
+    for (const executionId of this.#undecided.keys()) {
+      if (!this.#byExecution.has(executionId)) this.#undecided.delete(executionId);
     }
     for (const { clOrdId, executionId } of this.#cancels.values()) {
       if (!this.#byExecution.has(executionId)) this.#cancels.delete(clOrdId);

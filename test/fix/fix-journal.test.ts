@@ -140,6 +140,47 @@ t.test(
   },
 );
 
+t.test('the cancels of an order are told without a look at those of others', async (t) => {
+  const journals = new Journals();
+  const journal = journals.open();
+  let looks = 0;
+  for (let at = 0; at < 20; at++) {
+    journal.noteCancel({
+      ...cancelOf(`c${at}`, 'other', at),
+      get executionId() {
+        looks++;
+        return 'exe_other';
+      },
+    });
+  }
+  const cancel = cancelOf('ca', 'a', 3);
+  journal.noteOrder(orderOf('a', 2));
+  const told = (of: FixJournal): unknown => [
+    of.cancelsOf('exe_a').map(({ clOrdId }) => clOrdId),
+    of.mayBeCancelled('exe_a'),
+  ];
+  const states: readonly [change: (journal: FixJournal) => void, told: unknown][] = [
+    [() => undefined, [[], false]],
+    [(journal) => journal.noteCancel(cancel), [['ca'], true]],
+    [(journal) => journal.noteSettled(cancel, true), [[], true]],
+    [(journal) => journal.noteSettled(cancel, false), [[], false]],
+  ];
+  looks = 0;
+  for (const [change, expected] of states) {
+    change(journal);
+    t.strictSame(told(journal), expected);
+  }
+  t.equal(looks, 0);
+  const others = new Journals();
+  let next = others.open();
+  next.noteOrder(orderOf('a', 2));
+  for (const [change, expected] of states) {
+    change(next);
+    next = others.next();
+    t.strictSame(told(next), expected, 'after a restart');
+  }
+});
+
 t.test('a journal at work stays bounded', async (t) => {
   const journals = new Journals();
   const journal = journals.open();
