@@ -1,7 +1,14 @@
 /** The outgoing half of a session: numbers messages and writes their headers. Owns the next number to send. */
 import type { Clock } from '../lib/clock.js';
 import { toFixTime } from './fix-time.js';
-import { asValue, optional, type Field, type FixMessage, type ReceivedMessage } from './message.js';
+import {
+  asValue,
+  optional,
+  valueOf,
+  type Field,
+  type FixMessage,
+  type ReceivedMessage,
+} from './message.js';
 import { reasonCodeOf, rejectReasons, type Names, type Refusal } from './session-rules.js';
 import { routes, tags, types } from './tags.js';
 
@@ -116,9 +123,7 @@ export class SessionSender {
   }
 }
 
-function routeBack({ fields }: ReceivedMessage): Field[] {
-  return fields.flatMap(([tag, value]): Field[] => {
-    const back = routes.get(tag);
-    return back === undefined || value === '' ? [] : [[back, value]];
-  });
+/** Each field once, although the message may be refused because it has one twice. */
+function routeBack(message: ReceivedMessage): Field[] {
+  return [...routes].flatMap(([tag, back]) => optional(back, valueOf(message, tag)));
 }

@@ -157,8 +157,11 @@ const cases: Cases = {
       = unread
       > 35=3|34=2|128=JCD|129=CS|145=CHI|45=2|58=Required tag missing|371=39|372=8|373=1
       < 35=W|34=3|128=JCD|129=|55=INTC
-      > 35=j|34=3|115=JCD|45=3|372=W|380=3|58=Unsupported Message Type`,
-    in: 4,
+      > 35=j|34=3|115=JCD|45=3|372=W|380=3|58=Unsupported Message Type
+      < 35=0|34=4|115=JCD|115=CS
+      = unread
+      > 35=3|34=4|128=JCD|45=4|58=Tag appears more than once|371=115|372=0|373=13`,
+    in: 5,
   },
   'a second logon within the session changes nothing': {
     text: `${logon}
