@@ -1,6 +1,6 @@
 /** The configuration file of the FIX terminal: one table of its fields, each checked, each fault named. */
 import { isObject } from '../lib/is-object.js';
-import { repeatedMembers } from '../lib/json-members.js';
+import { memberNames, repeatedMembers } from '../lib/json-members.js';
 import type { SourceName } from '../model/source-name.js';
 import { gatewayUrlForm, isGatewayUrl } from '../terminal/session-login.js';
 import type { Field } from './message.js';
@@ -117,19 +117,19 @@ export function readFixConfig(content: string): FixConfig | string[] {
   if (!isObject(root)) return ['The file must hold a JSON object.'];
   const faults = repeatedMembers(content).map((name) => `"${name}" is given more than once.`);
   const given = flattened(root, faults);
-  for (const name of Object.keys(given)) {
+  for (const name of given.keys()) {
     if (!Object.hasOwn(rules, name)) faults.push(`There is no setting "${name}".`);
   }
   const settings: Record<string, unknown> = {};
   for (const [name, rule] of Object.entries(rules)) {
-    const found = given[name] ?? (name in given ? null : rule.default);
+    const found = given.has(name) ? given.get(name) : rule.default;
     if (found === undefined) faults.push(`"${name}" is missing: it must be ${rule.expected}.`);
     else if (found === absent) settings[name] = undefined;
     else if (rule.is(found)) settings[name] = found;
     else faults.push(`"${name}" is ${JSON.stringify(found)}: it must be ${rule.expected}.`);
   }
   if (faults.length > 0) return faults;
-  const config = configOf(settings);
+  const config = configOf(settings, content);
   const disagreeing = disagreements(config);
   return disagreeing.length > 0 ? disagreeing : config;
 }
@@ -152,19 +152,24 @@ function disagreements({ session, orders, venue }: FixConfig): string[] {
 }
 
 /** `venue` may be a name alone. */
-function flattened(root: Record<string, unknown>, faults: string[]): Record<string, unknown> {
-  const given: Record<string, unknown> = {};
+function flattened(root: Record<string, unknown>, faults: string[]): Map<string, unknown> {
+  const given = new Map<string, unknown>();
   for (const [name, content] of Object.entries(root)) {
-    if (!sections.includes(name)) given[name] = content;
-    else if (name === 'venue' && typeof content === 'string') given['venue.like'] = content;
+    if (name.includes('.'))
+      faults.push(`There is no setting "${name}": write sections as objects.`);
+    else if (!sections.includes(name)) given.set(name, content);
+    else if (name === 'venue' && typeof content === 'string') given.set('venue.like', content);
     else if (!isObject(content)) faults.push(`"${name}" must be an object.`);
-    else for (const [part, each] of Object.entries(content)) given[`${name}.${part}`] = each;
+    else for (const [part, each] of Object.entries(content)) given.set(`${name}.${part}`, each);
   }
   return given;
 }
 
-/** @param settings checked, so that each has the type that its rule says. */
-function configOf(settings: Readonly<Record<string, unknown>>): FixConfig {
+/**
+ * @param settings checked, so that each has the type that its rule says.
+ * @param content of the file.
+ */
+function configOf(settings: Readonly<Record<string, unknown>>, content: string): FixConfig {
   const section = (prefix: string): Record<string, unknown> =>
     Object.fromEntries(
       Object.entries(settings)
@@ -175,7 +180,10 @@ function configOf(settings: Readonly<Record<string, unknown>>): FixConfig {
   const { platform, instanceId, accountName, stateDir } = settings;
   const replaced = Object.entries(parts)
     .filter(([, each]) => each !== undefined)
-    .map(([name, each]) => [name, isObject(each) ? fieldsOf(each) : each]);
+    .map(([name, each]) => [
+      name,
+      isObject(each) ? fieldsOf(each, memberNames(content, ['venue', name])) : each,
+    ]);
   return {
     gateway: section('gateway'),
     source: { platform, instanceId, accountName },
@@ -186,9 +194,13 @@ function configOf(settings: Readonly<Record<string, unknown>>): FixConfig {
   } as FixConfig;
 }
 
-/** @param map values by tag. */
-function fieldsOf(map: Readonly<Record<string, unknown>>): Field[] {
-  return Object.entries(map).map(([tag, each]): Field => [Number(tag), each as string]);
+/**
+ * @param map values by tag.
+ * @param order the tags as the file has them. An object sorts them, and then the members of a repeating group may
+ *   come before their count.
+ */
+function fieldsOf(map: Readonly<Record<string, unknown>>, order: readonly string[]): Field[] {
+  return order.map((tag): Field => [Number(tag), map[tag] as string]);
 }
 
 function isText(given: unknown): given is string {

@@ -6,10 +6,18 @@
 /** A member's place: names and, in a list, indexes. */
 type Path = readonly (string | number)[];
 
-/** @param text an object that JSON.parse accepts. @returns a name as often as it occurs, in the text's order. */
-export function memberNames(text: string): string[] {
+/**
+ * @param text an object that JSON.parse accepts.
+ * @param within the path of an object in it; the whole one if it is left out.
+ * @returns a name as often as it occurs, in the text's order.
+ */
+export function memberNames(text: string, within: Path = []): string[] {
   const names: string[] = [];
-  eachMember(text, 1, ([name]) => names.push(name as string));
+  const depth = within.length + 1;
+  eachMember(text, depth, (path) => {
+    const isWithin = path.length === depth && within.every((part, at) => part === path[at]);
+    if (isWithin) names.push(path.at(-1) as string);
+  });
   return names;
 }
 

@@ -51,6 +51,26 @@ t.test('a venue by its name, or like one with other parts', async (t) => {
   });
 });
 
+t.test(
+  'further fields are in the order of the file: the count of a group comes first',
+  async (t) => {
+    const content = JSON.stringify({ ...least, venue: { header: {}, order: 'parties' } });
+    const parties = '{"453": "1", "448": "DESK", "447": "D", "452": "12"}';
+    const config = readFixConfig(content.replace('"parties"', parties));
+    t.match(config, {
+      venue: {
+        header: [],
+        order: [
+          [453, '1'],
+          [448, 'DESK'],
+          [447, 'D'],
+          [452, '12'],
+        ],
+      },
+    });
+  },
+);
+
 t.test('a row of venues is the standard but for what its documents say', async (t) => {
   t.strictSame(venues.standard, {
     header: [],
@@ -112,6 +132,15 @@ t.test('each fault is named', async (t) => {
   const twice = JSON.stringify({ ...least, orders: { symbols: { A: 'B', a: 'C' } } });
   t.strictSame(faults(twice.replace('"a"', '"A"')), [
     '"orders.symbols.A" is given more than once.',
+  ]);
+  t.strictSame(
+    faults(
+      JSON.stringify(least).replace('"platform":', '"__proto__":{"platform":"a"},"platform":'),
+    ),
+    ['There is no setting "__proto__".'],
+  );
+  t.strictSame(faults({ ...least, 'venue.order': { 453: '1' } }), [
+    'There is no setting "venue.order": write sections as objects.',
   ]);
   t.strictSame(faults({ ...least, orders: 'standard' }), ['"orders" must be an object.']);
   t.equal(faults({}).length, 10, 'all that must be there');

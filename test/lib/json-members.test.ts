@@ -17,6 +17,14 @@ t.test('names are those of the object itself, as often as they occur', (t) => {
   t.end();
 });
 
+t.test('names within are those of the object at the path', async (t) => {
+  const text = '{"a":{"2":1,"b":{"c":1},"1":2},"d":[{"e":1},{"f":1}],"b":{"g":1}}';
+  t.strictSame(memberNames(text, ['a']), ['2', 'b', '1']);
+  t.strictSame(memberNames(text, ['a', 'b']), ['c']);
+  t.strictSame(memberNames(text, ['d', 1]), ['f']);
+  t.strictSame(memberNames(text, ['c']), []);
+});
+
 t.test('a member is repeated when its own object has had its name', (t) => {
   const rows: readonly (readonly [text: string, repeated: string[]])[] = [
     ['{}', []],
