@@ -54,9 +54,10 @@ export class GroupCommit {
     return this.#filling;
   }
 
-  /** The group that the newest write is in, until its outcome is told. */
+  /** The group that the newest write is in, until its outcome is told. In an empty group, every write has thrown. */
   get last(): WriteGroup | undefined {
-    return this.#filling ?? this.#underWay;
+    const filling = this.#filling;
+    return filling === undefined || filling.versions.length === 0 ? this.#underWay : filling;
   }
 
   /** Bytes that are not on disk yet. */

@@ -168,6 +168,11 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     return refused;
   }
 
+  /** The outcome of the writer's last run. One that put nothing has the outcome of what it has seen and follows. */
+  function lastRunSettled(): Promise<void> {
+    return (writer.group ?? commits.last)?.settled ?? Promise.resolve();
+  }
+
   /** Drops groups that the index holds, some in each turn: they may have tens of thousands of versions. */
   function drop(groups: readonly WriteGroup[], from = 0): void {
     let versions = 0;
@@ -223,7 +228,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
       } catch (error) {
         return Promise.reject(error instanceof Error ? error : new Error(errorText(error)));
       }
-      return writer.group?.settled ?? Promise.resolve();
+      return lastRunSettled();
     },
 
     async transact<T>(
@@ -240,8 +245,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
       const isUrgent = transactOptions?.usesReserve === true;
       if (isUrgent) urgent++;
       try {
-        // What the work has read may be in an earlier group.
-        await (writer.group ?? commits.last)?.settled;
+        await lastRunSettled();
       } finally {
         if (isUrgent) urgent--;
       }

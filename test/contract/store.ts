@@ -45,6 +45,17 @@ export function storeContract(t: Test, open: (t: Test) => Store): void {
     await t.resolves(store.write(() => undefined));
   });
 
+  rule('a write that puts nothing resolves after those before it', async (t, store) => {
+    const told: string[] = [];
+    const earlier = store.write((batch) => batch.put('meta', 'a', 1));
+    const nothing = store.write(() => undefined);
+    await Promise.all([
+      earlier.then(() => told.push('a')),
+      nothing.then(() => told.push('nothing')),
+    ]);
+    t.same(told, ['a', 'nothing']);
+  });
+
   rule('a fill that throws rejects and leaves nothing behind', async (t, store) => {
     const bug = new Error('bug');
     await t.rejects(

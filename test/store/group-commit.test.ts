@@ -214,6 +214,24 @@ t.test('a group of which nothing is left does not fail with the one before it', 
   t.same(told, [false, 'a StoreFailure'], 'nobody would take the failure of the other one');
 });
 
+t.test(
+  'a reader of writes under way does not wait for a group of which nothing is left',
+  async (t) => {
+    const { writer, put, end, commits } = setUp();
+    void put('a', 1);
+    await turn();
+    t.throws(() =>
+      writer.run((batch) => {
+        batch.put('meta', 'b', 1);
+        throw new Error('bug');
+      }),
+    );
+    const read = commits.last?.settled ?? Promise.resolve();
+    end(new StoreFailure('EIO'));
+    await t.rejects(read, { message: 'EIO' }, 'what it has read is not on disk');
+  },
+);
+
 t.test('a group waits while it is held, and its age grows', async (t) => {
   const { clock, put, hold, frames, commits } = setUp();
   hold(true);

@@ -141,7 +141,7 @@ export function createMemoryStore(clock: Pick<Clock, 'monotonic'> = systemClock)
       const rows: Rows = new Map(newest());
       const writer = writerTo(rows);
       fill(writer);
-      if (writer.hasWritten()) await enqueue(rows);
+      await (writer.hasWritten() ? enqueue(rows) : (filling ?? underWay)?.settled);
     },
 
     async transact<T>(
@@ -153,8 +153,7 @@ export function createMemoryStore(clock: Pick<Clock, 'monotonic'> = systemClock)
       const writer = writerTo(rows);
       const result = work({ ...readerOf(() => rows), ...writer });
       if (result instanceof Promise) throw new Error('the work of a transaction is synchronous');
-      if (writer.hasWritten()) await enqueue(rows);
-      else await (filling ?? underWay)?.settled;
+      await (writer.hasWritten() ? enqueue(rows) : (filling ?? underWay)?.settled);
       return result;
     },
 
