@@ -59,9 +59,10 @@ export function tryLockDirectory(directory: string, role: Role): DirectoryLock |
     file = openSync(path, constants.O_RDWR | constants.O_CREAT, privateFileMode);
     fchmodSync(file, privateFileMode);
     if (!tryLock(file)) return holderOf(path);
+    // Before any flush, for which a slow disk takes long: others meanwhile take the last holder for this one.
+    writeHolder(file, { pid: process.pid, role });
     // A doctor of an earlier version has left a lock file in each backup that it has read.
     if (isUnusedCopy(join(directory, logDirectory))) markCopy(directory);
-    writeHolder(file, { pid: process.pid, role });
     syncDirectory(directory);
     isHeld = true;
   } catch (error) {

@@ -120,6 +120,14 @@ t.test('what a killed gateway has written of itself refuses nobody', async (t) =
   (await locking).release();
 });
 
+t.test('a holder names itself before it writes anything else', async (t) => {
+  // The mark of the copy cannot be written where a directory has its name.
+  const directory = t.testdir({ 'data.mdb': '', 'gateway.lock': '4711 gateway\n', copy: {} });
+  writeLogCopy(directory, copiedLog);
+  await t.rejects(lockDirectory(directory, 'command'), StoreRefused);
+  t.equal(readFileSync(join(directory, 'gateway.lock'), 'utf8'), `${process.pid} command\n`);
+});
+
 t.test('a gateway of a version that wrote no role counts as one', async (t) => {
   const directory = t.testdir();
   const lock = await lockDirectory(directory, 'gateway');
