@@ -20,7 +20,10 @@ export function expiredSessions(slice: Slice, now: number): Pass {
  * records of an earlier, longer retention are removed with their request.
  */
 export function* expiredIdempotency(slice: Slice, now: number, limits: RetentionLimits): Pass {
-  const position = Number(slice.get('meta', positionKey) ?? 0);
+  const stored = Number(slice.get('meta', positionKey) ?? 0);
+  // A pass under a clock that was ahead has left it there, and requests accepted since then lie before it.
+  const isAhead = stored > now;
+  const position = isAhead ? 0 : stored;
   const reached = now - limits.idempotencyRetentionMs - lagMs;
   if (reached <= position) return;
   let scanned = 0;
@@ -35,7 +38,7 @@ export function* expiredIdempotency(slice: Slice, now: number, limits: Retention
     });
   });
   // Without this check an idle gateway would write in each cycle.
-  if (scanned > 0) slice.put('meta', positionKey, reached);
+  if (scanned > 0 || isAhead) slice.put('meta', positionKey, reached);
 }
 
 /** @returns the milliseconds by which the last complete pass is behind; 0 before the first one. */

@@ -297,6 +297,23 @@ t.test('an acceptance that became visible late is not passed by', async (t) => {
   t.equal(store.get('idempotency', ['u', late.request.idempotencyKey]), undefined);
 });
 
+t.test('after a clock that was far ahead, expired idempotency records go again', async (t) => {
+  const { store, clock, now } = await setUp();
+  const earlier = acceptedSignal({ userId: 'u', acceptedAt: now });
+  const later = acceptedSignal({ userId: 'u', acceptedAt: now + 1 });
+  const restart = () => sweepOf(within(store, clock, {}), clock);
+  await store.write((batch) => putSignal(batch, earlier, now));
+  clock.stepWall(10 * dayMs);
+  await runCycle(restart());
+  t.equal(store.get('idempotency', ['u', earlier.request.idempotencyKey]), undefined);
+  clock.stepWall(-10 * dayMs);
+  await store.write((batch) => putSignal(batch, later, now));
+  clock.advance(2 * dayMs);
+  await runCycle(restart());
+  t.equal(store.get('idempotency', ['u', later.request.idempotencyKey]), undefined);
+  t.equal(store.get('meta', 'sweep:idempotency'), clock.now() - dayMs - 60_000);
+});
+
 t.test('the idempotency record of a cancel goes with its request', async (t) => {
   const { store, sweep, now } = await setUp();
   const acceptedAt = now - 40 * dayMs;
