@@ -89,9 +89,7 @@ export function isStoreDirectory(directory: string): boolean {
 
 /** A mark beside the files of a log is left over from an earlier store, over which a backup was put. */
 function isUnfinishedStore(directory: string): boolean {
-  if (!existsSync(join(directory, unfinishedStore))) return false;
-  const log = join(directory, logDirectory);
-  return !existsSync(log) || readdirSync(log).length === 0;
+  return existsSync(join(directory, unfinishedStore)) && !holdsLog(join(directory, logDirectory));
 }
 
 /** Whether the directory has a log but no `data.mdb`. A new store would refuse that log as another store's. */

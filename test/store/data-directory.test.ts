@@ -44,11 +44,14 @@ t.test('a backup that was cut off is no data directory, and is not made one', as
 });
 
 const twoPages = 8192;
-for (const [what, size] of Object.entries({ nothing: 0, 'empty pages': 2 * twoPages })) {
+for (const [what, size, log] of [
+  ['nothing', 0, {}],
+  ['empty pages', 2 * twoPages, {}],
+  ['empty pages beside a new disk for the log', 2 * twoPages, { 'lost+found': {} }],
+] as const) {
   t.test(
     `of a first start that a power cut ended, ${what} is no store, and is made one`,
     async (t) => {
-      const log = {};
       const data = Buffer.alloc(size);
       const directory = t.testdir({ 'unfinished-store': '', 'data.mdb': data, log });
       t.notOk(isStoreDirectory(directory));
@@ -63,7 +66,7 @@ t.test('without that mark, or beside a log, empty pages are a damaged store', (t
   const data = Buffer.alloc(2 * twoPages);
   const directories = {
     unmarked: { 'data.mdb': data, log: {} },
-    restored: { 'unfinished-store': '', 'data.mdb': data, log: { '0.log': '' } },
+    restored: { 'unfinished-store': '', 'data.mdb': data, log: { '00000000.log': '' } },
   };
   const folder = t.testdir(directories);
   for (const name of Object.keys(directories)) {
