@@ -2,6 +2,7 @@
  * Finds the top-level fields of a JSON body that its schema does not have. Such a field may be a misspelt one, so
  * it is refused, not ignored. The names that a client reads are bounded in number and in length.
  */
+import { cutText } from './cut-text.js';
 import { isObject } from './is-object.js';
 
 export const unknownFieldsToldMax = 16;
@@ -29,5 +30,5 @@ export function unknownFields(
 }
 
 function shown(name: string): string {
-  return name.length > fieldNameLengthMax ? `${name.slice(0, fieldNameLengthMax)}…` : name;
+  return name.length > fieldNameLengthMax ? `${cutText(name, fieldNameLengthMax)}…` : name;
 }

@@ -34,3 +34,9 @@ t.test('the number and the length of the names are bounded', async (t) => {
   const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`f${i}`, i]));
   t.equal(unknownFields(many, schema).length, unknownFieldsToldMax);
 });
+
+t.test('no name is cut within a character, which strict clients could not read', async (t) => {
+  const start = 'x'.repeat(fieldNameLengthMax - 1);
+  const [told] = unknownFields({ [`${start}😀`]: 1 }, schema);
+  t.equal(told?.field, `${start}…`);
+});
