@@ -101,14 +101,14 @@ export class Log {
   async #exchange(bytes: number): Promise<OpenSegment> {
     const file = await this.#segments.take(bytes);
     const descriptor = await this.#open(file);
-    await this.#leave();
     const first = this.end;
     try {
+      await this.#leave();
       const header = { logId: this.options.logId, sequence: ++this.sequence, first };
       await promisify(this.options.files.write)(descriptor, segmentHeader(header), 0);
     } catch (error) {
-      await this.options.files.close(descriptor);
       this.#segments.retire(file, first);
+      await this.options.files.close(descriptor);
       throw error;
     }
     if (this.#proof !== undefined) this.#segments.retire(this.#proof, first);

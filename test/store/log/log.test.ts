@@ -36,6 +36,41 @@ t.test('without a descriptor for the next segment, the log keeps the one it has'
 });
 
 t.test(
+  'a segment that cannot be closed takes neither the next one nor its descriptor',
+  async (t) => {
+    const disk = createMemoryDisk();
+    const opened = new Set<number>();
+    const files = {
+      ...disk,
+      async open(path: string) {
+        const descriptor = await disk.open(path);
+        opened.add(descriptor);
+        return descriptor;
+      },
+      async close(descriptor: number) {
+        // Linux frees the descriptor, whatever the close returns.
+        opened.delete(descriptor);
+        if (descriptor % 2 === 0) throw new Error('EIO');
+      },
+    };
+    const log = new Log(
+      { logId, files, segmentBytes, refusal: () => undefined },
+      [],
+      recover([], { logId, position: 0 }),
+    );
+    const append = (): Promise<unknown> =>
+      new Promise((resolve) => log.append(Buffer.alloc(frameHeaderBytes + 4_000), resolve));
+    for (let i = 0; i < 20; i++) {
+      if ((await append()) !== undefined) t.equal(await append(), undefined);
+      log.release(log.end);
+    }
+    t.equal(opened.size, 1);
+    t.ok(disk.contents.size <= 6, `${disk.contents.size} files`);
+    t.equal(recover(disk.find(), { logId, position: log.end }).end, log.end);
+  },
+);
+
+t.test(
   'a log that was written to has a file ready for the next start, whose disk may be full',
   async (t) => {
     const disk = createMemoryDisk();
