@@ -46,8 +46,8 @@ export interface Writer {
 
 export interface TransactOptions {
   /**
-   * For a small write that must not wait for space, such as a halt: it may use the disk's reserve, at most one
-   * file of the log.
+   * For a small write that must not wait for space, such as a halt: it may use the disk's reserve, at most two
+   * files of the log, one to write to and one for the halt after the next start.
    */
   readonly usesReserve?: boolean;
 }

@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { createDiskReserve, readDiskSpace, reserveBytes } from '../../src/store/disk-reserve.js';
 import { openStore } from '../../src/store/lmdb-store.js';
@@ -110,6 +112,21 @@ t.test('the reserve can be used in a store that was opened without space', async
     store.write((batch) => batch.put('meta', 'other', 3)),
     WriteRefused,
   );
+});
+
+t.test('of the reserve at most two files of the log are taken', async (t) => {
+  const directory = t.testdir();
+  const clock = new SimulatedClock();
+  let freeBytes = gigabyte;
+  const diskSpace = () => ({ freeBytes, sizeBytes: gigabyte });
+  const store = openStore(directory, { clock, diskSpace });
+  freeBytes = 0;
+  clock.advance(10);
+  for (let i = 0; i < 3; i++) {
+    await store.transact((batch) => batch.put('meta', 'urgent', i), { usesReserve: true });
+  }
+  await store.close();
+  t.equal(readdirSync(join(directory, 'log')).length, 2);
 });
 
 function openOnDisk(t: Test) {
