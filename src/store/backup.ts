@@ -51,23 +51,26 @@ export async function prepareBackup(
 ): Promise<BackupTarget | CopyRefusal> {
   const directory = resolve(target);
   if (isWithin(dataDirectory, directory)) return lostWithStore(directory);
+  let made: string[] = [];
   try {
-    const outermost = makeDirectories(directory, privateDirectoryMode);
+    made = pathsBetween(makeDirectories(directory, privateDirectoryMode), directory);
+    // Before anything is copied: it fails where a directory above may be written to and not read.
+    for (const each of made) await syncWithoutBlocking(dirname(each));
     const [first] = await readdir(directory);
     if (first !== undefined) return notEmpty(directory, first);
     const store = statSync(join(dataDirectory, dataFile), { throwIfNoEntry: false });
     const isElsewhere = store !== undefined && store.dev !== statSync(directory).dev;
     // Of two backups into the same directory, the second fails here.
     await mkdir(join(directory, unfinishedBackup), { mode: privateDirectoryMode });
-    const prepared = { directory, dataDirectory, made: pathsBetween(outermost, directory) };
+    const prepared = { directory, dataDirectory, made };
     const refusal = isElsewhere ? spaceRefusal(directory, store.size, 'the backup') : undefined;
     if (refusal === undefined) return prepared;
     await dropBackup(prepared);
     return refusal;
   } catch (error) {
-    return existsSync(join(directory, unfinishedBackup))
-      ? notEmpty(directory, unfinishedBackup)
-      : unusable(directory, error);
+    if (existsSync(join(directory, unfinishedBackup))) return notEmpty(directory, unfinishedBackup);
+    await removeEmpty(made);
+    return unusable(directory, error);
   }
 }
 
@@ -99,7 +102,6 @@ export async function completeBackup(
     }
     await rmdir(unfinished);
     await syncWithoutBlocking(directory);
-    for (const made of target.made) await syncWithoutBlocking(dirname(made));
     return { directory, files, bytes };
   } catch (error) {
     await dropBackup(target);
@@ -113,8 +115,13 @@ export async function dropBackup({ directory, made }: BackupTarget): Promise<voi
   for (const name of [unfinishedBackup, secretFile, copyMark, logDirectory]) {
     await rm(join(directory, name), { recursive: true, force: true });
   }
+  await removeEmpty(made);
+}
+
+/** @param directories each in the one before it. */
+async function removeEmpty(directories: readonly string[]): Promise<void> {
   try {
-    for (const path of made.toReversed()) await rmdir(path);
+    for (const path of directories.toReversed()) await rmdir(path);
   } catch (error) {
     // Another backup may be in one of them by now.
     if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw error;

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -26,6 +27,7 @@ import { eventually } from '../support/eventually.js';
 import { dataDirOf } from '../support/gateway.js';
 import { addUser, startGateway } from '../support/gateway-process.js';
 import { signalboxIn } from '../support/in-process.js';
+import { commandOfNobody, directoryOfNobody, nobody, noOtherUser } from '../support/other-user.js';
 import { openPlugin } from '../support/plugin.js';
 import { endAfter, poseAsGateway } from '../support/posing-gateway.js';
 import { stagedIn } from '../support/staged-copies.js';
@@ -133,6 +135,24 @@ t.test('a place that cannot be written to is refused in words', async (t) => {
     t.notMatch(stderr, /\n {4}at /);
   }
 });
+
+t.test(
+  'below a directory that cannot be read nothing is left',
+  { skip: noOtherUser() },
+  async (t) => {
+    const { folder, dataDir } = directoryOfNobody(t);
+    await addUser(dataDir, ann);
+    const unreadable = join(folder, 'unreadable');
+    mkdirSync(unreadable);
+    chownSync(unreadable, nobody, nobody);
+    chmodSync(unreadable, 0o300);
+    const target = join(unreadable, 'copies', 'first');
+    const { code, stderr } = commandOfNobody(['backup', target, '--data-dir', dataDir]);
+    t.equal(code, 1);
+    t.match(stderr, /could not be written to .*EACCES.*Nothing of it is left/);
+    t.same(readdirSync(unreadable), []);
+  },
+);
 
 t.test('a store that is written to meanwhile is copied as one moment of it', async (t) => {
   const { dataDir, target } = await aDirectory(t);
