@@ -40,8 +40,7 @@ export class FrameMemory {
     if (end + bytes <= block.bytes.length) return;
     const length = end - start;
     const wanted = 2 * (length + bytes);
-    const target =
-      wanted <= blockBytes ? (this.#spare.pop() ?? newBlock(blockBytes)) : newBlock(wanted);
+    const target = wanted <= blockBytes ? this.#usual() : newBlock(wanted);
     block.bytes.copy(target.bytes, 0, start, end);
     target.frames++;
     Object.assign(span, { block: target, start: 0, end: length });
@@ -62,8 +61,17 @@ export class FrameMemory {
   #leave(block: Block): void {
     if (--block.frames > 0) return;
     block.used = 0;
-    const isSpare = block !== this.#block && block.bytes.length === blockBytes;
-    if (isSpare && this.#spare.length < spareMax) this.#spare.push(block);
+    const isLarge = block.bytes.length > blockBytes;
+    if (block === this.#block) {
+      // Kept, the memory of one large frame would stay with the process.
+      if (isLarge) this.#block = this.#usual();
+    } else if (!isLarge && this.#spare.length < spareMax) {
+      this.#spare.push(block);
+    }
+  }
+
+  #usual(): Block {
+    return this.#spare.pop() ?? newBlock(blockBytes);
   }
 }
 

@@ -56,6 +56,19 @@ t.test('a block is used again when all of its frames are gone, and not before', 
   t.end();
 });
 
+t.test('the memory of a large frame is given back when the frame is gone', (t) => {
+  const memory = new FrameMemory();
+  const large = memory.begin();
+  append(memory, large, 'x'.repeat(20 * mebibyte));
+  memory.close(large);
+  t.ok(large.block.bytes.length > 20 * mebibyte);
+  memory.free(large);
+  const next = memory.begin();
+  t.equal(next.block.bytes.length, mebibyte);
+  t.equal(next.start, 0);
+  t.end();
+});
+
 t.test('threads share it', (t) => {
   t.type(new FrameMemory().begin().block.bytes.buffer, SharedArrayBuffer);
   t.end();
