@@ -51,8 +51,8 @@ const helpText = `
 Environment: ${passwords.gateway}, the password of the user at the gateway; ${passwords.venue}, the password,
 secret or private key of the FIX session, if it has one.
 
-Exit codes: 0 stopped by SIGINT or SIGTERM; 1 refused by the gateway or the venue, or failed; 2 wrong usage or
-configuration.
+Exit codes: 0 stopped by SIGINT or SIGTERM, with --check logged on to both sides; 1 refused by the gateway or the
+venue, failed, or a check that was stopped; 2 wrong usage or configuration.
 
 Examples:
   $ export ${passwords.gateway}=... ${passwords.venue}=...
@@ -93,6 +93,7 @@ async function run(io: Io, options: FixOptions): Promise<void> {
 
   const print = check ? () => undefined : printer(io, json);
   const ending = createEnding();
+  let isLoggedOn = false as boolean;
   let terminal: FixTerminal;
   try {
     terminal = createFixTerminal({
@@ -109,7 +110,10 @@ async function run(io: Io, options: FixOptions): Promise<void> {
           // The text is the venue's or the gateway's.
           fail(io, refused('terminal_ended', printable(failed)), options);
           ending.end(exitCodes.refused);
-        } else if (check && notice.kind === 'fix_logged_on') ending.end(exitCodes.done);
+        } else if (check && notice.kind === 'fix_logged_on') {
+          isLoggedOn = true;
+          ending.end(exitCodes.done);
+        }
       },
     });
   } catch (error) {
@@ -119,10 +123,13 @@ async function run(io: Io, options: FixOptions): Promise<void> {
   terminal.start();
   const exitCode = await ending.wait();
   await terminal.stop();
-  if (exitCode === exitCodes.done) {
-    passed(`venue ${config.session.host}:${config.session.port}, logged on and out`);
-  }
   io.exitCode(exitCode);
+  if (exitCode !== exitCodes.done) return;
+  const venue = `venue ${config.session.host}:${config.session.port}`;
+  if (isLoggedOn) return passed(`${venue}, logged on and out`);
+  if (!check) return;
+  const message = `The check was stopped before the ${venue} had taken the logon. Run it again, and give it more time.`;
+  fail(io, refused('check_stopped', message), options);
 }
 
 function endMessage(notice: FixTerminalNotice): string | undefined {

@@ -1,5 +1,7 @@
 /** A bot, the gateway, `signalbox fix` and a venue, all over real sockets, with breaks in between. */
+import { once } from 'node:events';
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { numberOf, valueOf, type Field, type ReceivedMessage } from '../../src/fix/message.js';
@@ -353,6 +355,22 @@ t.test('--check logs on to both sides and leaves the numbers in order', async (t
   await gateway.becomes(user, await gateway.submit(user, order()), 'filled');
   t.equal(venue.ofType(types.ResendRequest).length, 0);
   t.notMatch(fix.output(), /554=open/);
+});
+
+t.test('a check that is stopped before the venue has answered has not passed', async (t) => {
+  const { setting } = await setUp(t);
+  let logons = 0;
+  const mute = createServer(
+    (socket) => void socket.on('error', () => undefined).on('data', () => logons++),
+  );
+  t.teardown(() => mute.close());
+  await once(mute.listen(0, '127.0.0.1'), 'listening');
+  const { port } = mute.address() as AddressInfo;
+  const check = startFix(t, { ...setting, port }, ['--check']);
+  await eventually(() => logons > 0);
+  t.equal(await check.stop(), 1);
+  t.notMatch(check.output(), /^ok +venue/m);
+  t.match(check.errors(), /^The check was stopped before the venue .* had taken the logon\./);
 });
 
 t.test('without a password for the gateway nothing is tried', async (t) => {
