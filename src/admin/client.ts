@@ -115,14 +115,14 @@ async function attempt(
 /** The rows are files of the caller, which the owner of the data directory may not be able to open. */
 function byCaller({ onRow, rows }: RowSource): RowSource {
   return {
-    ...(onRow === undefined ? {} : { onRow: (row) => asCaller(async () => onRow(row)) }),
+    ...(onRow === undefined ? {} : { onRow: (row) => asCaller(() => onRow(row)) }),
     ...(rows === undefined ? {} : { rows: rowsByCaller(rows) }),
   };
 }
 
 function rowsByCaller(rows: NonNullable<RowSource['rows']>): AsyncIterable<unknown> {
   const given = iteratorOf(rows);
-  const next = () => asCaller(async () => given.next());
+  const next = () => asCaller(() => given.next());
   return { [Symbol.asyncIterator]: () => ({ next }) };
 }
 

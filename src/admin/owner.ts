@@ -30,7 +30,7 @@ export async function asOwnerOf<T>(directory: string, work: () => T | Promise<T>
 }
 
 /** Within `asOwnerOf`: runs `work` with the rights of the caller, such as for a file of its own. */
-export async function asCaller<T>(work: () => Promise<T>): Promise<T> {
+export async function asCaller<T>(work: () => T | Promise<T>): Promise<T> {
   if (dropped === undefined) return work();
   callerWorks++;
   take(dropped.caller);

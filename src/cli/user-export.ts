@@ -1,6 +1,7 @@
 /** `signalbox user export`: all that belongs to a user, in a file, to move it to another gateway. */
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
+import { asCaller } from '../admin/owner.js';
 import { errorText } from '../lib/error-text.js';
 import type { Settings } from '../settings.js';
 import {
@@ -69,7 +70,8 @@ async function write(
   const mayBeFrozen = freeze ? ` The user may be frozen; ${undoFreeze(email)}` : '';
   let drop = (): void => undefined;
   const interrupted = (signal: NodeJS.Signals): void => {
-    drop();
+    // Root has the rights of the data directory's owner meanwhile, who may not be able to reach the file.
+    void asCaller(drop);
     io.stderr(`Nothing was written.${mayBeFrozen}\n`);
     process.kill(process.pid, signal);
   };

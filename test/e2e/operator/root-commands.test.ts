@@ -3,6 +3,8 @@ import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync } 
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import '../../support/alone.js';
+import { startCommand } from '../../support/command.js';
+import { eventually } from '../../support/eventually.js';
 import { signalboxIn } from '../../support/in-process.js';
 import { addUser, startGateway } from '../../support/gateway-process.js';
 import { stagedIn } from '../../support/staged-copies.js';
@@ -28,6 +30,13 @@ async function findings(dataDir: string, check: string): Promise<Finding[]> {
   const { stdout } = await signalboxIn(dataDir, ['doctor', '--json', ...free]);
   const { findings: found } = JSON.parse(stdout) as { findings: Finding[] };
   return found.filter((finding) => finding.check === check);
+}
+
+/** The effective user of a process. */
+function ownerOf(pid: number | undefined): number {
+  const [, effective] =
+    /^Uid:\t\d+\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(effective);
 }
 
 function allBelongTo(t: Test, directory: string, uid: number): void {
@@ -100,6 +109,31 @@ t.test('root’s export belongs to root, and root imports it', { skip }, async (
   allBelongTo(t, other.dataDir, nobody);
   await startsAsNobody(t, other.dataDir);
 });
+
+t.test(
+  'root’s export that is interrupted leaves no file where only root can go',
+  { skip },
+  async (t) => {
+    const { folder, dataDir } = directoryOfNobody(t);
+    await addUser(dataDir, ann);
+    const gateway = await startGateway({ dataDir, uid: nobody });
+    t.teardown(() => gateway.kill());
+    // The command waits for the suspended gateway.
+    gateway.process.kill('SIGSTOP');
+    const closed = join(folder, 'closed');
+    mkdirSync(closed, { mode: 0o700 });
+    const file = join(closed, 'ann.jsonl');
+    const command = startCommand(['user', 'export', ann, file, '--freeze', '--data-dir', dataDir]);
+    await eventually(() => readdirSync(closed).length > 0);
+    // The command has the rights of the owner from here on.
+    await eventually(() => ownerOf(command.process.pid) === nobody);
+    command.process.kill('SIGTERM');
+    const { code, stderr } = await command.ended;
+    t.equal(code, null, 'ended by the signal');
+    t.match(stderr, /^Nothing was written\. The user may be frozen; /);
+    t.strictSame(readdirSync(closed), []);
+  },
+);
 
 t.test('a directory that the caller may not read is not called empty', { skip }, async (t) => {
   const { dataDir } = directoryOfNobody(t);
