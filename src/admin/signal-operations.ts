@@ -1,10 +1,11 @@
 /** Operations that read signals: a list of the newest, and one with all that is known of it. */
 import { findUser } from '../auth/accounts.js';
 import { executionIdOf } from '../lib/ids.js';
-import { isCompleted, type Execution } from '../model/execution.js';
+import { isCompleted, type Execution, type Fill } from '../model/execution.js';
 import type { SignalRequest, User } from '../model/records.js';
 import { newestRequestIds } from '../signals/newest-requests.js';
-import { readExecution } from '../signals/stored-execution.js';
+import type { ShownExecution } from '../signals/signal-view.js';
+import { firstFills, listedFills, recordOf } from '../signals/stored-execution.js';
 import type { Reader } from '../store/store.js';
 import { walk } from '../store/walk.js';
 import { userNotFound } from './account-operations.js';
@@ -46,17 +47,34 @@ type ListedFields = Pick<
   | 'traceId'
 >;
 
+/** What the list has of an execution. The terminals' texts of all of a signal's could be longer than a line may be. */
+type ListedExecution = Pick<
+  Execution,
+  | 'executionId'
+  | 'orderRef'
+  | 'status'
+  | 'reasonCode'
+  | 'platform'
+  | 'instanceId'
+  | 'accountName'
+  | 'side'
+  | 'instrument'
+  | 'quantity'
+> & { readonly nativeOrderId: string | null };
+
 /** One line of the list. */
 export interface ListedSignal extends ListedFields {
   readonly email: string;
   readonly userId: string;
-  readonly executions: readonly Execution[];
+  readonly executions: readonly ListedExecution[];
 }
 
 /** Requests that are read in one turn of the event loop, and users without one. */
 const requestsPerTurn = 16;
 /** So that an execution fits into a line of the protocol. */
 const shownFillsMax = 1_000;
+/** So that they fit into a line of the protocol, whatever their names. */
+const executionsPerRow = 64;
 
 export const signalOperations = {
   'signal.list': {
@@ -66,7 +84,7 @@ export const signalOperations = {
       if (email !== undefined && user === undefined) return userNotFound(email);
       const owners = user === undefined ? usersOf(store) : [user];
       const listed = await newestOf(store, owners, limit, wanted[status ?? 'all']);
-      for (const signal of listed) if (!(await rows.send(signal))) break;
+      for (const row of listed.flatMap(inRows)) if (!(await rows.send(row))) break;
       return { count: listed.length };
     },
   },
@@ -76,13 +94,10 @@ export const signalOperations = {
       const owner = await ownerOf(store, requestId);
       if (owner === undefined) return { refused: 'signal_not_found', requestId };
       const { request, user } = owner;
-      for (const execution of executionsOf(store, user.userId, request)) {
-        const { fills } = execution;
-        await rows.send({
-          ...execution,
-          fills: fills.slice(-shownFillsMax),
-          fillCount: fills.length,
-        });
+      for (const record of recordsOf(store, user.userId, request)) {
+        const fills = await fillsOf(store, user.userId, record);
+        const isCut = listedFills(record) > fills.length;
+        await rows.send({ ...record, fills, isCut } satisfies ShownExecution);
       }
       return { request, email: user.email, userId: user.userId };
     },
@@ -112,13 +127,13 @@ async function newestOf(
         if (requestId < oldest || own.length >= limit) break;
         const request = store.get('requests', [userId, requestId]);
         if (request === undefined) continue;
-        const executions = executionsOf(store, userId, request);
+        const executions = recordsOf(store, userId, request);
         if (!isMeant(executions)) continue;
         own.push({
           ...listedFields(request),
           email,
           userId,
-          executions: executions.map(withoutFills),
+          executions: executions.map(listedExecution),
         });
       }
       if (own.length === 0) continue;
@@ -138,8 +153,33 @@ function listedFields(request: SignalRequest): ListedFields {
   return { requestId, signalId, acceptedAt, platform, type, cmd, keyId, clientAddress, traceId };
 }
 
-function withoutFills(execution: Execution): Execution {
-  return { ...execution, fills: [] };
+function listedExecution(execution: Execution): ListedExecution {
+  const { executionId, orderRef, status, reasonCode, platform, instanceId, accountName } =
+    execution;
+  const { side, instrument, quantity, native } = execution;
+  return {
+    executionId,
+    orderRef,
+    status,
+    reasonCode,
+    platform,
+    instanceId,
+    accountName,
+    side,
+    instrument,
+    quantity,
+    nativeOrderId: native?.orderId ?? null,
+  };
+}
+
+/** A signal with many executions comes in several rows, one after the other. */
+function inRows(signal: ListedSignal): ListedSignal[] {
+  const { executions } = signal;
+  const rows = Math.max(1, Math.ceil(executions.length / executionsPerRow));
+  return Array.from({ length: rows }, (_, row) => {
+    const from = row * executionsPerRow;
+    return { ...signal, executions: executions.slice(from, from + executionsPerRow) };
+  });
 }
 
 async function ownerOf(
@@ -155,8 +195,19 @@ async function ownerOf(
   return undefined;
 }
 
-function executionsOf(store: Reader, userId: string, request: SignalRequest): Execution[] {
+/** Without the fills that have rows of their own. */
+function recordsOf(store: Reader, userId: string, request: SignalRequest): Execution[] {
   return Array.from({ length: request.executionCount }, (_, index) =>
-    readExecution(store, userId, executionIdOf(request.requestId, index)),
+    recordOf(store, userId, executionIdOf(request.requestId, index)),
   ).filter((execution) => execution !== undefined);
+}
+
+/** The first `shownFillsMax`, read in several turns. */
+async function fillsOf(store: Reader, userId: string, record: Execution): Promise<readonly Fill[]> {
+  const reading = firstFills(store, userId, record, shownFillsMax);
+  for (;;) {
+    const step = reading.next();
+    if (step.done === true) return step.value;
+    await pause();
+  }
 }

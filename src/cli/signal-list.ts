@@ -48,12 +48,22 @@ export function signalListCommand(io: Io): Command {
         }
         const request = { limit: count, ...withoutUndefined({ email: user, status }) };
         return operate(io, settings, 'signal.list', request, (_, received) => {
-          const signals = received as ListedSignal[];
+          const signals = fromRows(received as ListedSignal[]);
           const text = signals.length === 0 ? 'There are no such signals.' : tableOf(signals);
           return { ok: true, json: signals.map(toListedView), text };
         });
       }),
     );
+}
+
+/** A signal with many executions comes in several rows. */
+function fromRows(rows: readonly ListedSignal[]): ListedSignal[] {
+  const signals = new Map<string, ListedSignal>();
+  for (const row of rows) {
+    const executions = [...(signals.get(row.requestId)?.executions ?? []), ...row.executions];
+    signals.set(row.requestId, { ...row, executions });
+  }
+  return [...signals.values()];
 }
 
 function tableOf(signals: readonly ListedSignal[]): string {

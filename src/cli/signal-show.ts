@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { executionIdFrom, executionIdFromCancel, requestIdOfExecution } from '../lib/ids.js';
 import { columns } from '../lib/columns.js';
 import type { Execution } from '../model/execution.js';
+import type { ShownExecution } from '../signals/signal-view.js';
 import { describeCommand, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
@@ -25,7 +26,7 @@ export function signalShowCommand(io: Io): Command {
       const request = { requestId: requestIdFrom(id.trim()) };
       return operate(io, settings, 'signal.show', request, (found, received) => {
         const { email, userId } = found;
-        const view = toOperatorView(found.request, { email, userId }, received as Execution[]);
+        const view = toOperatorView(found.request, { email, userId }, received as ShownExecution[]);
         return { ok: true, json: view, text: columns(rowsOf(view)) };
       });
     }),

@@ -1,10 +1,9 @@
 /** A signal as the operator sees it: as the user does, and whose it is, with which key and from where. */
 import type { ListedSignal } from '../admin/signal-operations.js';
 import { toIsoTime } from '../lib/clock.js';
-import type { Execution } from '../model/execution.js';
 import type { SignalRequest } from '../model/records.js';
 import type { Trail } from '../model/trail.js';
-import { toSignalView } from '../signals/signal-view.js';
+import { type ShownExecution, toSignalView } from '../signals/signal-view.js';
 
 export interface Owner {
   readonly email: string;
@@ -13,28 +12,13 @@ export interface Owner {
 
 export function toListedView(signal: ListedSignal) {
   const { email, userId, executions } = signal;
-  return {
-    ...ownView(signal, { email, userId }),
-    executions: executions.map((execution) => ({
-      executionId: execution.executionId,
-      orderRef: execution.orderRef,
-      status: execution.status,
-      reasonCode: execution.reasonCode,
-      platform: execution.platform,
-      instanceId: execution.instanceId,
-      accountName: execution.accountName,
-      side: execution.side,
-      instrument: execution.instrument,
-      quantity: execution.quantity,
-      nativeOrderId: execution.native?.orderId ?? null,
-    })),
-  };
+  return { ...ownView(signal, { email, userId }), executions };
 }
 
 export function toOperatorView(
   request: SignalRequest,
   owner: Owner,
-  executions: readonly Execution[],
+  executions: readonly ShownExecution[],
 ) {
   const view = toSignalView(request, executions);
   return {
