@@ -2,6 +2,7 @@
  * Defines the password rules and the cost of a hash; the hashing itself runs in `workers/`. The dummy hash is
  * defined here, too, so that its cost always equals that of a real one.
  */
+import { foreignText } from '../lib/foreign-text.js';
 
 /** Longest password, in UTF-16 code units. Source: the specification. */
 export const passwordLengthMax = 128;
@@ -31,8 +32,9 @@ export const dummyHash = `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes}$$
 
 /** @returns why a new password is invalid, as a sentence; undefined if it is valid. */
 export function passwordProblem(password: string): string | undefined {
-  // What bytes that are not UTF-8 decode to: different passwords would become the same one.
-  if (password.includes('\uFFFD')) return 'A password must be UTF-8 text; this one is not.';
+  if (foreignText.test(password)) {
+    return 'A password must be UTF-8 text without a byte order mark; this one is not.';
+  }
   if (password.length >= passwordLengthMin && password.length <= passwordLengthMax)
     return undefined;
   return `A password needs ${passwordLengthMin} to ${passwordLengthMax} characters; this one has ${password.length}.`;

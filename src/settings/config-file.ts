@@ -4,6 +4,7 @@
  * apply, and so are repeated keys, because only one of them would.
  */
 import { errorText } from '../lib/error-text.js';
+import { foreignText } from '../lib/foreign-text.js';
 import { isObject } from '../lib/is-object.js';
 import { repeatedMembers } from '../lib/json-members.js';
 import { settingNames, settingsTable } from './table.js';
@@ -25,9 +26,6 @@ const unreadable = {
   EACCES:
     'cannot be read by this user. Let the group of the gateway’s user read it: mode 640, and 750 for a directory of its own.',
 } as const;
-
-/** A byte order mark, or the character that replaces bytes that are not UTF-8: both would change names. */
-const foreignText = /^\uFEFF|\uFFFD/;
 
 export function readConfigFile(
   path: string,

@@ -11,9 +11,13 @@ t.test('a password to be set has 8 to 128 characters, and the refusal says so', 
   t.end();
 });
 
-t.test('bytes that are not text are no password', (t) => {
+t.test('bytes that are not text are no password, nor is the mark of an editor before it', (t) => {
   const notText = Buffer.from('correct h\u00f6rse', 'latin1').toString('utf8');
-  t.equal(passwordProblem(notText), 'A password must be UTF-8 text; this one is not.');
+  t.match(passwordProblem('\uFEFFcorrect horse'), /without a byte order mark/);
+  t.equal(
+    passwordProblem(notText),
+    'A password must be UTF-8 text without a byte order mark; this one is not.',
+  );
   t.equal(passwordProblem('correct h\u00f6rse'), undefined);
   t.end();
 });
