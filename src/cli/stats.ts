@@ -9,8 +9,8 @@ import { statsScreen } from '../stats/screen.js';
 import {
   describeCommand,
   exitCodes,
+  fail,
   type Failed,
-  finish,
   refused,
   settingsFor,
   type SharedOptions,
@@ -57,7 +57,8 @@ export function statsCommand(io: Io): Command {
       const ending = createEnding();
       try {
         const failed = await show(io, url, options, ending.wait());
-        if (failed !== undefined) finish(io, failed, options);
+        // Beside lines of JSON, an error is one as well.
+        if (failed !== undefined) fail(io, failed, options, options.once ? 2 : 0);
       } finally {
         ending.end(exitCodes.done);
       }
@@ -89,10 +90,11 @@ async function show(
     // The text of an earlier scrape: there is nothing new to show yet.
     if (figures.intervalSeconds === 0) continue;
     print(io, url, figures, options);
-    if (options.once) break;
+    if (options.once) return undefined;
     before = after;
   }
-  return undefined;
+  if (!options.once) return undefined;
+  return refused('stopped', 'The command was stopped before it could show a second. Run it again.');
 }
 
 function print(io: Io, url: string, figures: Figures, { once, json }: Options): void {

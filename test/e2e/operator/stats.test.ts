@@ -1,6 +1,7 @@
 /** The live figures of a gateway that works, and what is said when there is none. */
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import t from 'tap';
 import { signal, submit } from '../../support/api.js';
 import { runCommand, startCommand } from '../../support/command.js';
@@ -64,6 +65,24 @@ t.test('it goes on every second until Ctrl-C, which is no failure', async (t) =>
   t.ok(Date.parse(second.at) > Date.parse(first.at));
 });
 
+t.test('stopped before its one second is over, it has failed', async (t) => {
+  let scrapes = 0;
+  const ops = createHttpServer((_request, response) => {
+    scrapes++;
+    // The first scrape has no second after it.
+    if (scrapes === 1) response.end('signalbox_wall_clock_seconds 1\n');
+  });
+  t.teardown(() => ops.close().closeAllConnections());
+  await once(ops.listen(0, '127.0.0.1'), 'listening');
+  const { port } = ops.address() as AddressInfo;
+  const stats = startCommand(['stats', '--once', '--json', '--ops-port', `${port}`]);
+  await eventually(() => scrapes > 0);
+  stats.process.kill('SIGTERM');
+  const { code, stdout } = await stats.ended;
+  t.equal(code, 1);
+  t.match(JSON.parse(stdout), { error: { code: 'stopped' } });
+});
+
 t.test('where nothing answers, or no gateway, it says so', async (t) => {
   const server = createServer((socket) => {
     socket
@@ -87,10 +106,16 @@ t.test('where nothing answers, or no gateway, it says so', async (t) => {
 });
 
 t.test('when the gateway goes away, it says so and ends', async (t) => {
-  const stats = startCommand(['stats', ...from]);
-  await eventually(() => stats.stdout() !== '');
+  const [stats, lines] = [
+    startCommand(['stats', ...from]),
+    startCommand(['stats', '--json', ...from]),
+  ];
+  await eventually(() => stats.stdout() !== '' && lines.stdout() !== '');
   await gateway.process.stop();
   const { code, stderr } = await stats.ended;
   t.equal(code, 1);
   t.match(stderr, /no longer answers: it was stopped, or is stuck/);
+  const { stdout } = await lines.ended;
+  const last = stdout.trimEnd().split('\n').at(-1) ?? '';
+  t.match(JSON.parse(last), { error: { code: 'gateway_gone' } }, 'a line of JSON as the others');
 });
