@@ -33,8 +33,11 @@ const notReady = 503;
 
 export const checkPorts: Check = async ({ settings, gatewayPid }) => {
   const { host, port, opsHost, opsPort, tlsCert } = settings;
-  if (port !== 0 && port === opsPort && host === opsHost) {
-    const message = `The API port and the ops port are both ${host}:${port}.`;
+  if (port !== 0 && port === opsPort && (await overlap(host, opsHost, port))) {
+    const message =
+      host === opsHost
+        ? `The API port and the ops port are both ${host}:${port}.`
+        : `The API port ${host}:${port} and the ops port ${opsHost}:${port} cannot be open at once.`;
     return [report.problem(message, 'Choose another for one of them with --port or --ops-port.')];
   }
   const scheme = tlsCert === undefined ? 'http' : 'https';
@@ -110,12 +113,26 @@ async function checkPort(place: Place, gatewayPid: number | undefined): Promise<
   );
 }
 
-/** @returns undefined when the port is free, else why it cannot be had. */
-async function tryPort(host: string, port: number): Promise<string | undefined> {
+/** Whether a server on the one address keeps another off the other, as 0.0.0.0 or localhost does with 127.0.0.1. */
+async function overlap(one: string, other: string, port: number): Promise<boolean> {
+  if (one === other) return true;
+  if ((await tryPort(other, port)) !== undefined) return false;
+  let beside: string | undefined;
+  await tryPort(one, port, async () => void (beside = await tryPort(other, port)));
+  return beside !== undefined;
+}
+
+/** @param whileHeld runs while the port is held. @returns undefined when the port is free, else why it cannot be had. */
+async function tryPort(
+  host: string,
+  port: number,
+  whileHeld?: () => Promise<void>,
+): Promise<string | undefined> {
   const server = createServer();
   try {
     server.listen({ host, port, exclusive: true });
     await once(server, 'listening');
+    await whileHeld?.();
     return undefined;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code ?? String(error);

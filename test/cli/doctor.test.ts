@@ -339,7 +339,14 @@ t.test('one port for both is a problem', async (t) => {
   t.match(of('ports'), [{ level: 'problem', message, remedy: /--port or --ops-port/ }]);
   t.equal(of('ports').length, 1);
   const apart = await diagnose(dataDir, [...same, '--ops-host', '127.0.0.2']);
-  t.notMatch(JSON.stringify(apart.of('ports')), 'are both', 'on two addresses it is none');
+  t.notMatch(JSON.stringify(apart.of('ports')), /are both|at once/, 'on two addresses it is none');
+  for (const host of ['0.0.0.0', 'localhost']) {
+    const overlapping = await diagnose(dataDir, [...same, '--host', host]);
+    t.match(overlapping.of('ports'), [
+      { level: 'problem', message: /cannot be open at once/, remedy: /--port or --ops-port/ },
+    ]);
+    t.equal(overlapping.of('ports').length, 1, `${host} has 127.0.0.1`);
+  }
 });
 
 t.test('a port that another program holds is a problem', async (t) => {
