@@ -136,9 +136,11 @@ function readNumber(source: Uint8Array, position: number): number {
 
 /** Throws when the key is longer than `keyBytesMax`: a bug, since callers check the lengths of names before. */
 export function assertKeyFits(key: StoreKey): void {
-  if (bytesAtMost(key) > keyBytesMax && encodeKey(key).length > keyBytesMax) {
-    throw new RangeError(`a store key is longer than ${keyBytesMax} bytes`);
-  }
+  if (!keyFits(key)) throw new RangeError(`a store key is longer than ${keyBytesMax} bytes`);
+}
+
+export function keyFits(key: StoreKey): boolean {
+  return bytesAtMost(key) <= keyBytesMax || encodeKey(key).length <= keyBytesMax;
 }
 
 function bytesAtMost(key: StoreKey): number {

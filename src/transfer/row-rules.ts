@@ -39,6 +39,7 @@ import {
 } from '../model/records.js';
 import { scopes } from '../model/scopes.js';
 import type { Trail } from '../model/trail.js';
+import { keyFits } from '../store/key-encoding.js';
 import { collectionTraits, type RecordOf } from '../store/key-layout.js';
 import type { ExportedCollection, UserFileHead, UserRow } from './user-file.js';
 
@@ -230,8 +231,12 @@ const judges: { readonly [C in ExportedCollection]?: Judge<C> } = {
   finalExecutions: isExecution,
   sources: ([, ...name], { platform, instanceId, accountName }) =>
     name[0] === platform && name[1] === instanceId && name[2] === accountName,
-  users: ([key], { userId, email }, head) =>
-    key === head.userId && userId === head.userId && emailKey(email) === emailKey(head.email),
+  // Of the plans, the head's is the one that was found among those of this gateway.
+  users: ([key], { userId, email, plan }, head) =>
+    key === head.userId &&
+    userId === head.userId &&
+    emailKey(email) === emailKey(head.email) &&
+    plan === head.plan,
   apiKeys: (_key, { userId }, head) => userId === head.userId,
   sessions: (_key, { userId }, head) => userId === head.userId,
 };
@@ -257,6 +262,9 @@ export const isUserFileHead = compileSchema(
 );
 const isRecord = compileSchemas(schemas);
 
+/** The head names a user whose record the file does not have. */
+const headLine = 1;
+
 /**
  * @param rows all of the file, as they were read.
  * @returns the ids of the user's keys; or the number of the first line, from 1, that is not what the file of this user
@@ -267,13 +275,16 @@ export function judgeRows(
   rows: Iterable<UserRow>,
 ): { readonly keyIds: readonly number[] } | { readonly invalidLine: number } {
   let line = 1;
+  let hasUser = false;
   const keyIds = new Set<number>();
   for (const row of rows) {
     line++;
     if (!isRowOf(head, row)) return { invalidLine: line };
+    if (row.collection === 'users') hasUser = true;
     if (row.collection === 'apiKeys') keyIds.add(row.record.id);
   }
-  return { keyIds: [...keyIds] };
+  // Without it the email would be taken here by nobody, whom no command finds.
+  return hasUser ? { keyIds: [...keyIds] } : { invalidLine: headLine };
 }
 
 function isRowOf(head: UserFileHead, row: unknown): boolean {
@@ -288,9 +299,11 @@ function isRowOf(head: UserFileHead, row: unknown): boolean {
 
 function isKey(collection: ExportedCollection, key: unknown, { userId }: UserFileHead): boolean {
   if (collection === 'apiKeyUses') return Number.isSafeInteger(key) && (key as number) > 0;
-  if (!collectionTraits[collection].ownedByKey) return typeof key === 'string';
+  if (!collectionTraits[collection].ownedByKey) return typeof key === 'string' && keyFits(key);
   if (!Array.isArray(key) || key[0] !== userId) return false;
   return (
-    key.length === (keyParts[collection] ?? 2) && key.every((part) => typeof part === 'string')
+    key.length === (keyParts[collection] ?? 2) &&
+    key.every((part) => typeof part === 'string') &&
+    keyFits(key)
   );
 }

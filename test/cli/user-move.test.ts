@@ -297,6 +297,7 @@ t.test('a file of which a record is none is refused with its line', async (t) =>
     ['"requests"', '"acceptedAt":', '"acceptedAt":1e300,"was":'],
     ['"requests"', `"requestId":"${requestId}"`, '"requestId":"req_x"'],
     ['"signalIds"', `"record":"${requestId}"`, '"record":null'],
+    ['"signalIds"', `"key":["${userId}","`, `"key":["${userId}","${'s'.repeat(2_000)}`],
     ['"idempotency"', '"expiresAt":', '"expiresAt":"soon","was":'],
     ['"openExecutions"', '"status":"queued"', '"status":"flying"'],
     ['"openExecutions"', '"status":"dispatched"', '"status":"flying"'],
@@ -312,6 +313,7 @@ t.test('a file of which a record is none is refused with its line', async (t) =>
     ['"sources"', '"accountName":"Sim101"', '"accountName":"Sim102"'],
     ['"users"', `"key":"${userId}"`, '"key":"usr_bob"'],
     ['"users"', '"email":"ann@example.com"', '"email":"bob@example.com"'],
+    ['"users"', '"plan":"business"', '"plan":"none"'],
     ['"users"', '"tokenGeneration":', '"tokenGeneration":true,"was":'],
     ['"users"', '"passwordHash":"$argon2id$', '"passwordHash":"$argon2i$'],
     ['"users"', '$m=19456,', '$m=4194304,'],
@@ -319,6 +321,7 @@ t.test('a file of which a record is none is refused with its line', async (t) =>
     ['"apiKeys"', '"id":1', '"id":-1'],
     ['"apiKeys"', '"maxOpenOrders":1', '"maxOpenOrders":"1"'],
     ['"apiKeyUses"', '"key":1', '"key":-1'],
+    ['"sessions"', '"key":"a hash"', `"key":"${'h'.repeat(2_000)}"`],
     ['"sessions"', '"expiresAt":2', '"expiresAt":[]'],
     ['"sessions"', '"collection":"sessions"', '"collection":"switches"'],
     ['"sessions"', '{', '['],
@@ -333,6 +336,11 @@ t.test('a file of which a record is none is refused with its line', async (t) =>
     t.match(imported, { code: 1, stderr: said }, `${row}: ${to.slice(0, 60)}`);
     t.notMatch(imported.stderr, /\u001b/, 'and cannot write to the screen');
   }
+  writeWhole(
+    move.file,
+    lines.filter((line) => !line.includes('"collection":"users"')),
+  );
+  t.match(await move.import(), { code: 1, stderr: /^Line 1 of / }, 'the head of no user');
   t.notOk(existsSync(move.to), 'not even the data directory');
 
   writeWhole(move.file, lines);
