@@ -1,41 +1,68 @@
-/** Whether the gateway’s user can read the config file: what root has made may be closed to it. */
+/** Whether the gateway’s user can read the config file and those of TLS: what root has made may be closed to it. */
 import { closeSync, openSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { asOwnerOf } from '../admin/owner.js';
 import type { Check } from './check.js';
-import { reporter } from './finding.js';
+import { type Finding, reporter } from './finding.js';
 import { closedAbove } from './reach.js';
 
-const report = reporter('config');
+const config = reporter('config');
+const tls = reporter('tls');
 
-export const checkConfigAccess: Check = async ({ settings: { dataDir }, configFile }) => {
-  if (configFile === undefined) return [];
-  if (await isReadable(configFile, dataDir)) {
-    return [report.ok(`The owner of the data directory can read ${configFile}.`)];
+export const checkConfigAccess: Check = async ({ settings, configFile }) => {
+  const { dataDir, tlsCert, tlsKey } = settings;
+  const findings: Finding[] = [];
+  if (configFile !== undefined) {
+    const fault = await faultOf(configFile, dataDir);
+    findings.push(
+      fault === undefined
+        ? config.ok(readable(configFile))
+        : config.problem(fault.message, fault.remedy),
+    );
   }
+  for (const file of [tlsCert, tlsKey]) {
+    if (file === undefined) continue;
+    const fault = await faultOf(file, dataDir);
+    findings.push(
+      fault === undefined
+        ? tls.ok(readable(file))
+        : tls.warning(
+            fault.message,
+            `${fault.remedy} Leave it as it is if the unit hands it to the gateway with LoadCredential.`,
+          ),
+    );
+  }
+  return findings;
+};
+
+function readable(path: string): string {
+  return `The owner of the data directory can read ${path}.`;
+}
+
+async function faultOf(
+  path: string,
+  dataDir: string,
+): Promise<{ readonly message: string; readonly remedy: string } | undefined> {
+  if (await isReadable(path, dataDir)) return undefined;
   const { uid, gid } = statSync(dataDir);
-  const directory = dirname(configFile);
-  const closed = await closedAbove(configFile, dataDir);
+  const directory = dirname(path);
+  const closed = await closedAbove(path, dataDir);
   if (closed !== undefined && closed !== resolve(directory)) {
-    return [
-      report.problem(
-        `The owner of the data directory (user ${uid}) cannot reach ${configFile}: ${closed} is closed to that user.`,
-        'Move it to a directory of its own, such as /etc/signalbox, that its group can read.',
-      ),
-    ];
+    return {
+      message: `The owner of the data directory (user ${uid}) cannot reach ${path}: ${closed} is closed to that user.`,
+      remedy: 'Move it to a directory of its own, such as /etc/signalbox, that its group can read.',
+    };
   }
   // A directory that can be entered may be a shared one, such as /etc, and is left as it is.
-  const remedy =
+  const commands =
     closed === undefined
-      ? `"chgrp ${gid} ${configFile}" and "chmod 640 ${configFile}"`
-      : `"chgrp ${gid} ${directory} ${configFile}", "chmod 750 ${directory}" and "chmod 640 ${configFile}"`;
-  return [
-    report.problem(
-      `The owner of the data directory (user ${uid}) cannot read ${configFile}.`,
-      `Let its group read it: ${remedy}.`,
-    ),
-  ];
-};
+      ? `"chgrp ${gid} ${path}" and "chmod 640 ${path}"`
+      : `"chgrp ${gid} ${directory} ${path}", "chmod 750 ${directory}" and "chmod 640 ${path}"`;
+  return {
+    message: `The owner of the data directory (user ${uid}) cannot read ${path}.`,
+    remedy: `Let its group read it: ${commands}.`,
+  };
+}
 
 async function isReadable(path: string, dataDir: string): Promise<boolean> {
   try {

@@ -8,6 +8,7 @@ import { type Finding, reporter } from './finding.js';
 import { deniedAccess, lacksOwnerRights, openedPaths, storeDirectories } from './store-access.js';
 
 const report = reporter('permissions');
+const groupReads = 0o040;
 
 export const checkPermissions: Check = ({ settings }) => {
   const { dataDir, tlsKey } = settings;
@@ -38,7 +39,7 @@ export const checkPermissions: Check = ({ settings }) => {
         ...(opened.includes(path) ? rightsFindings(path, file) : []),
         ...modeFindings(path, file, 'chmod 600'),
       ]),
-    ...(tlsKey === undefined ? [] : modeFindings(tlsKey, statSync(tlsKey), 'chmod 600')),
+    ...(tlsKey === undefined ? [] : keyFindings(tlsKey, directory)),
   ];
   const well = `${dataDir} and its files belong to one user (${directory.uid}), and are closed to all others.`;
   return findings.length === 0 ? [report.ok(well)] : findings;
@@ -91,8 +92,22 @@ function rightsFindings(path: string, file: Stats): Finding[] {
   ];
 }
 
-function modeFindings(path: string, { mode }: Stats, remedy: string): Finding[] {
-  if ((mode & othersMask) === 0) return [];
+/** A key that another user owns, such as root, is read by the gateway's user as a member of its group. */
+function keyFindings(path: string, { uid, gid }: Stats): Finding[] {
+  const key = statSync(path);
+  const isOfGroup = key.uid !== uid && key.gid === gid;
+  return isOfGroup
+    ? modeFindings(path, key, 'chmod 640', othersMask & ~groupReads)
+    : modeFindings(path, key, 'chmod 600');
+}
+
+function modeFindings(
+  path: string,
+  { mode }: Stats,
+  remedy: string,
+  closed = othersMask,
+): Finding[] {
+  if ((mode & closed) === 0) return [];
   const shown = (mode & 0o777).toString(8);
   return [
     report.problem(

@@ -169,7 +169,7 @@ t.test('the name of a record cannot write to the operator’s screen', async (t)
   t.match(stdout, /^problem +store .*"no\?2Jok"/m);
 });
 
-t.test('a directory that others can read, and a key of TLS, are told of', async (t) => {
+t.test('a directory that others can read is told of', async (t) => {
   const dataDir = await aDataDir(t);
   chmodSync(dataDir, 0o755);
   const { of } = await diagnose(dataDir);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { Subject } from '../../src/doctor/check.js';
 import { checkConfigAccess } from '../../src/doctor/config-access.js';
+import { checkPermissions } from '../../src/doctor/permissions.js';
 import { loadSettings } from '../../src/settings.js';
 import { directoryOfNobody, nobody, noOtherOwner } from '../support/other-user.js';
 
@@ -50,6 +51,33 @@ t.test(
     );
     t.same(await check(undefined), [], 'without a config file there is nothing to say');
     t.equal(process.geteuid?.(), 0, 'and the command has its own rights again');
+  },
+);
+
+t.test(
+  'a file of TLS that the gateway’s user cannot read is told of, and one that its group reads is well',
+  { skip: noOtherOwner() },
+  async (t) => {
+    const { folder, dataDir } = directoryOfNobody(t);
+    chmodSync(folder, 0o755);
+    const [tlsCert, tlsKey] = [join(folder, 'cert.pem'), join(folder, 'key.pem')] as const;
+    writeFileSync(tlsCert, '', { mode: 0o644 });
+    writeFileSync(tlsKey, '', { mode: 0o600 });
+    const subject = { settings: { dataDir, tlsCert, tlsKey } } as Subject;
+    const remedy = `Let its group read it: "chgrp ${nobody} ${tlsKey}" and "chmod 640 ${tlsKey}". Leave it as it is if the unit hands it to the gateway with LoadCredential.`;
+    t.match(await checkConfigAccess(subject), [
+      { level: 'ok' },
+      { check: 'tls', level: 'warning', remedy },
+    ]);
+    chownSync(tlsKey, 0, nobody);
+    chmodSync(tlsKey, 0o640);
+    t.match(await checkConfigAccess(subject), [{ level: 'ok' }, { level: 'ok' }]);
+    t.match(await checkPermissions(subject), [{ level: 'ok' }], 'as that remedy has left it');
+    chmodSync(tlsKey, 0o644);
+    t.match(await checkPermissions(subject), [{ level: 'problem', remedy: /chmod 640/ }]);
+    chownSync(tlsKey, nobody, nobody);
+    chmodSync(tlsKey, 0o640);
+    t.match(await checkPermissions(subject), [{ level: 'problem', remedy: /chmod 600/ }]);
   },
 );
 
