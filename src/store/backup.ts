@@ -3,7 +3,7 @@
  * written to `unfinished` in it and renamed when they are on disk, the store last: a directory that
  * holds `data.mdb` holds a complete copy, also when this process was killed half-way.
  */
-import { constants, existsSync, lstatSync, statSync } from 'node:fs';
+import { constants, existsSync, lstatSync, realpathSync, statSync } from 'node:fs';
 import {
   chmod,
   chown,
@@ -16,7 +16,7 @@ import {
   rm,
   rmdir,
 } from 'node:fs/promises';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { syncWithoutBlocking } from '../lib/durable-file.js';
 import { errorText } from '../lib/error-text.js';
@@ -50,7 +50,8 @@ export async function prepareBackup(
   target: string,
 ): Promise<BackupTarget | CopyRefusal> {
   const directory = resolve(target);
-  if (isWithin(dataDirectory, directory)) return lostWithStore(directory);
+  if (isWithin(realPath(resolve(dataDirectory)), realPath(directory)))
+    return lostWithStore(directory);
   let made: string[] = [];
   try {
     made = pathsBetween(makeDirectories(directory, privateDirectoryMode), directory);
@@ -214,6 +215,15 @@ function notEmpty(directory: string, first: string): CopyRefusal {
     code: 'directory_not_empty',
     reason: `${finding} Nothing is ever overwritten. Give a new directory, or empty this one.`,
   };
+}
+
+/** @param path absolute. @returns it without links, as far as it exists: a link may lead from the one into the other. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return join(realPath(dirname(path)), basename(path));
+  }
 }
 
 function isWithin(outer: string, inner: string): boolean {

@@ -7,6 +7,7 @@ import {
   readdirSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, join, relative } from 'node:path';
@@ -92,11 +93,19 @@ t.test('a directory that holds anything is refused, and stays as it is', async (
 
 t.test('a backup does not lie in the data directory, with which it would be lost', async (t) => {
   const { dataDir } = await aDirectory(t);
-  const inside = join(dataDir, 'backups', 'today');
-  const { code, stderr } = await signalboxIn(dataDir, ['backup', inside]);
-  t.equal(code, 1);
-  t.match(stderr, /lies in the data directory/);
-  t.notOk(existsSync(join(dataDir, 'backups')));
+  const link = `${dataDir}-link`;
+  symlinkSync(dataDir, link);
+  for (const [owned, way] of [
+    [dataDir, dataDir],
+    [dataDir, link],
+    [link, dataDir],
+  ] as const) {
+    const inside = join(way, 'backups', 'today');
+    const { code, stderr } = await signalboxIn(owned, ['backup', inside]);
+    t.equal(code, 1);
+    t.match(stderr, /lies in the data directory/);
+    t.notOk(existsSync(join(dataDir, 'backups')));
+  }
 });
 
 t.test('a directory is of the backup that came first', async (t) => {
