@@ -12,6 +12,7 @@ import { printable } from '../lib/printable.js';
 import { helloTimeoutMs } from '../plugins/protocol.js';
 import { exitCodes, examplesText, fail, refused } from './command.js';
 import type { Io } from './io.js';
+import { wholeNumber } from './whole-number.js';
 
 interface ConformanceOptions {
   readonly host: string;
@@ -61,7 +62,7 @@ export function conformanceCommand(io: Io): Command {
         'tool submits orders.',
     )
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--port <n>', 'port to listen on; 0: any free one', number(0, 65_535), 0)
+    .option('--port <n>', 'port to listen on; 0: any free one', wholeNumber(0, 65_535), 0)
     .option('--instrument <symbol>', 'instrument to trade', 'ES')
     .option('--quantity <n>', 'of each order', number(1e-18, 1e18), 1)
     .option('--limit-price <n>', 'price at which a buy limit order rests', number(-1e18, 1e18), 1)

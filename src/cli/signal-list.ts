@@ -5,18 +5,19 @@ import type { ListedSignal } from '../admin/signal-operations.js';
 import { toIsoTime } from '../lib/clock.js';
 import { columns } from '../lib/columns.js';
 import { withoutUndefined } from '../lib/without-undefined.js';
-import { describeCommand, misused, type SharedOptions, withSettings } from './command.js';
+import { describeCommand, type SharedOptions, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
 import { toListedView } from './signal-text.js';
+import { wholeNumber } from './whole-number.js';
 
 interface Options extends SharedOptions {
   readonly user?: string;
   readonly status?: (typeof signalFilters)[number];
-  readonly limit: string;
+  readonly limit: number;
 }
 
-const usualLimit = '50';
+const usualLimit = 50;
 const headings = ['ACCEPTED', 'USER', 'REQUEST', 'KEY', 'ADDRESS', 'ORDER', 'STATUS'];
 
 export function signalListCommand(io: Io): Command {
@@ -39,14 +40,15 @@ export function signalListCommand(io: Io): Command {
         'open: an execution is not final; unknown: the outcome of an execution is unknown; completed: all executions are final',
       ).choices(signalFilters),
     )
-    .option('--limit <N>', `how many at most, 1 to ${signalListMax}`, usualLimit)
+    .option(
+      '--limit <N>',
+      `how many at most, 1 to ${signalListMax}`,
+      wholeNumber(1, signalListMax),
+      usualLimit,
+    )
     .action(
       withSettings(io, (settings, { user, status, limit }: Options) => {
-        const count = Number(limit);
-        if (!Number.isInteger(count) || count < 1 || count > signalListMax) {
-          return misused(`--limit is ${JSON.stringify(limit)}; it must be 1 to ${signalListMax}.`);
-        }
-        const request = { limit: count, ...withoutUndefined({ email: user, status }) };
+        const request = { limit, ...withoutUndefined({ email: user, status }) };
         return operate(io, settings, 'signal.list', request, (_, received) => {
           const signals = fromRows(received as ListedSignal[]);
           const text = signals.length === 0 ? 'There are no such signals.' : tableOf(signals);

@@ -20,6 +20,7 @@ import { exitCodes, fail, misused, refused } from './command.js';
 import { createEnding } from './ending.js';
 import type { Io } from './io.js';
 import { askPassword, readPasswordInput } from './password-input.js';
+import { wholeNumber } from './whole-number.js';
 
 interface TerminalOptions {
   readonly url: string;
@@ -204,12 +205,4 @@ function printer(io: Io, { json }: TerminalOptions): (activity: Activity) => voi
 function gatewayUrl(text: string): string {
   if (isGatewayUrl(text)) return text;
   throw new InvalidArgumentError(`It must be ${gatewayUrlForm}.`);
-}
-
-function wholeNumber(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = /^\d+$/.test(text) ? Number(text) : NaN;
-    if (value >= min && value <= max) return value;
-    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
-  };
 }

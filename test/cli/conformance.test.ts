@@ -73,6 +73,7 @@ t.test('an address that cannot be used is said, and wrong numbers are refused', 
   t.match(taken.stderr, /The address cannot be used: .*192\.0\.2\.1/);
   for (const [flag, value, says] of [
     ['--port', '70000', /from 0 to 65535/],
+    ['--port', '80.5', /a whole number/],
     ['--quantity', '0', /from 1e-18 /],
   ] as const) {
     const wrong = await runInProcess(['conformance', '--connect-s', '1', flag, value]);

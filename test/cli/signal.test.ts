@@ -48,7 +48,12 @@ t.test('signals, sessions and keys in the operator’s hands', async (t) => {
       t.match((await json('signal', 'list'))[2].executions, [{ nativeOrderId: 'B-4711' }]);
       const text = await gateway.command('signal', 'list');
       t.match(text, /^ACCEPTED .*\n.*bob|business-1@example\.com +req_\S+ +\d+ +127\.0\.0\.1 /);
-      t.match(await refused('signal', 'list', '--limit', '1001'), { code: 2, stderr: /1 to 1000/ });
+      for (const limit of ['0', '1001', '1e2', '']) {
+        t.match(await refused('signal', 'list', '--limit', limit), {
+          code: 2,
+          stderr: /1 to 1000/,
+        });
+      }
       t.match(await refused('signal', 'list', '--user', 'x@y.zz'), { code: 1, stderr: /no user/ });
     },
   );
