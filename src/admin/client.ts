@@ -2,11 +2,12 @@
  * Performs an operation in the process that owns the data directory: in the gateway that runs on it, or
  * here, under the directory's lock, when none does. The operation has taken effect when this resolves.
  */
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as rest } from 'node:timers/promises';
 import { systemClock } from '../lib/clock.js';
 import { errorText } from '../lib/error-text.js';
+import { isDirectory } from '../lib/is-directory.js';
 import { dataFile, isStoreDirectory, prepareDataDirectory } from '../store/data-directory.js';
 import {
   busyMessage,
@@ -208,7 +209,7 @@ function storeFailed(dataDir: string, reason: string): NotPerformed {
 
 function noStore(dataDir: string): NotPerformed {
   try {
-    statSync(join(dataDir, dataFile), { throwIfNoEntry: false });
+    if (isDirectory(dataDir)) statSync(join(dataDir, dataFile), { throwIfNoEntry: false });
   } catch (error) {
     return notPerformed(
       'data_directory_refused',
@@ -216,7 +217,7 @@ function noStore(dataDir: string): NotPerformed {
         'user that the gateway runs as.',
     );
   }
-  const finding = existsSync(dataDir)
+  const finding = isDirectory(dataDir)
     ? `The directory ${dataDir} holds no Signalbox store.`
     : `There is no data directory ${dataDir}.`;
   return notPerformed(

@@ -3,6 +3,7 @@
  * could not open a file that root made there, and lmdb ends the process that cannot open its lock file.
  */
 import { statSync } from 'node:fs';
+import { isDirectory } from '../lib/is-directory.js';
 
 interface Rights {
   readonly uid: number;
@@ -52,9 +53,9 @@ export function becomeOwnerOf(directory: string): void {
 
 /** @returns undefined unless this process is root's and the directory is not. */
 function foreignOwnerOf(directory: string): Rights | undefined {
-  if (process.geteuid?.() !== 0) return undefined;
-  const stats = statSync(directory, { throwIfNoEntry: false });
-  if (stats === undefined || stats.uid === 0) return undefined;
+  if (process.geteuid?.() !== 0 || !isDirectory(directory)) return undefined;
+  const stats = statSync(directory);
+  if (stats.uid === 0) return undefined;
   return { uid: stats.uid, gid: stats.gid, groups: [stats.gid] };
 }
 

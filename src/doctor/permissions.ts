@@ -1,6 +1,7 @@
 /** Who owns the data directory and its files, and which other users can read them. */
 import { lstatSync, readdirSync, statSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
+import { isDirectory } from '../lib/is-directory.js';
 import { othersMask } from '../lib/private-modes.js';
 import { secretFile } from '../store/jwt-secret.js';
 import type { Check } from './check.js';
@@ -12,8 +13,7 @@ const groupReads = 0o040;
 
 export const checkPermissions: Check = ({ settings }) => {
   const { dataDir, tlsKey } = settings;
-  const directory = statSync(dataDir, { throwIfNoEntry: false });
-  if (directory === undefined) {
+  if (!isDirectory(dataDir)) {
     return [
       report.problem(
         `There is no data directory ${dataDir}.`,
@@ -22,6 +22,7 @@ export const checkPermissions: Check = ({ settings }) => {
       ),
     ];
   }
+  const directory = statSync(dataDir);
   const directories = storeDirectories(dataDir);
   const closed = [...ownerFindings(dataDir, directory), ...directories.flatMap(accessFindings)];
   // Without access to the directory its files cannot be listed.

@@ -1,6 +1,6 @@
 /** Whether the secret in the data directory is one that a start takes. */
-import { existsSync } from 'node:fs';
 import { asOwnerOf } from '../admin/owner.js';
+import { isDirectory } from '../lib/is-directory.js';
 import { hasJwtSecret, secretFile } from '../store/jwt-secret.js';
 import { StoreRefused } from '../store/refusal.js';
 import type { Check } from './check.js';
@@ -12,7 +12,7 @@ const report = reporter('secret');
 export const checkSecret: Check = async ({ settings: { dataDir, jwtSecret } }) => {
   if (jwtSecret !== undefined) return [report.ok('The secret for user tokens is in the settings.')];
   // Reported by the check of the permissions.
-  if (!existsSync(dataDir) || accessFault(dataDir) !== undefined) return [];
+  if (!isDirectory(dataDir) || accessFault(dataDir) !== undefined) return [];
   try {
     const isThere = await asOwnerOf(dataDir, () => hasJwtSecret(dataDir));
     const message = isThere

@@ -1,9 +1,9 @@
 /** Whether the store can be read, has the format of this version, and is consistent. */
 import { fork } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { toIsoTime } from '../lib/clock.js';
 import { asOwnerOf } from '../admin/owner.js';
+import { isDirectory } from '../lib/is-directory.js';
 import { withStoreCopy } from '../admin/store-copy.js';
 import type { Settings } from '../settings.js';
 import {
@@ -49,7 +49,7 @@ const refusals: Readonly<Record<RefusalCause, (refusal: string) => Finding>> = {
 export const checkStore: Check = async ({ settings, clock, gatewayPid }) => {
   const { dataDir } = settings;
   // Reported by the check of the permissions.
-  if (!existsSync(dataDir)) return [];
+  if (!isDirectory(dataDir)) return [];
   const fault = accessFault(dataDir);
   if (fault !== undefined) {
     return [notExamined(`${fault}.`, mendPermissions)];

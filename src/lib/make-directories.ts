@@ -1,6 +1,7 @@
 /** Makes a directory and those above it. */
-import { mkdirSync, statSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { isDirectory } from './is-directory.js';
 
 /**
  * Makes them one by one: with `recursive`, Node's own never returns where a directory exists and takes no new one,
@@ -19,8 +20,4 @@ export function makeDirectories(path: string, mode: number): string | undefined 
     throw error;
   }
   return outermost ?? directory;
-}
-
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -20,6 +20,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { syncWithoutBlocking } from '../lib/durable-file.js';
 import { errorText } from '../lib/error-text.js';
+import { isDirectory } from '../lib/is-directory.js';
 import { makeDirectories } from '../lib/make-directories.js';
 import { privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
 import { copyMark, dataFile, unfinishedBackup } from './data-directory.js';
@@ -59,7 +60,9 @@ export async function prepareBackup(
     for (const each of made) await syncWithoutBlocking(dirname(each));
     const [first] = await readdir(directory);
     if (first !== undefined) return notEmpty(directory, first);
-    const store = statSync(join(dataDirectory, dataFile), { throwIfNoEntry: false });
+    const store = isDirectory(dataDirectory)
+      ? statSync(join(dataDirectory, dataFile), { throwIfNoEntry: false })
+      : undefined;
     const isElsewhere = store !== undefined && store.dev !== statSync(directory).dev;
     // Of two backups into the same directory, the second fails here.
     await mkdir(join(directory, unfinishedBackup), { mode: privateDirectoryMode });

@@ -205,12 +205,16 @@ t.test(
 t.test('no directory, and a directory without a store, are problems', async (t) => {
   const directory = t.testdir({
     empty: {},
+    file: '',
     cut: { unfinished: { 'data.mdb': '' } },
     bare: { log: { '00000001.log': '' } },
   });
-  const missing = await diagnose(join(directory, 'missing'));
-  t.equal(missing.code, 1);
-  t.match(missing.of('permissions'), [{ level: 'problem', message: /no data directory/ }]);
+  for (const name of ['missing', 'file', 'file/below']) {
+    const { code, of } = await diagnose(join(directory, name));
+    t.equal(code, 1);
+    t.match(of('permissions'), [{ level: 'problem', message: /no data directory/ }]);
+    t.same(of('store'), []);
+  }
   const empty = await diagnose(join(directory, 'empty'));
   t.equal(empty.code, 1);
   t.match(empty.of('store'), [{ level: 'problem', message: /holds no store/ }]);

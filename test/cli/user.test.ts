@@ -196,11 +196,17 @@ t.test('a data directory that is none is refused in words, without a stack', asy
   const add = ['user', 'add', ann, '--plan', 'basic', '--password-stdin'];
   for (const [path, args] of [
     ['file', add],
+    ['file/below', add],
+    ['file', ['user', 'list']],
+    ['file/below', ['user', 'list']],
+    ['file/below', ['backup', `${directory}/copy`]],
     ['foreign', ['user', 'list']],
   ] as const) {
     const { code, stderr } = await cli(`${directory}/${path}`, args, password);
     t.equal(code, 1);
     t.ok(stderr.includes(`${directory}/${path}`), stderr);
     t.notMatch(stderr, /\n {4}at /);
+    t.notMatch(stderr, /Run the command as/, 'whoever runs it');
+    t.notOk(existsSync(`${directory}/copy`));
   }
 });
