@@ -106,6 +106,22 @@ t.test('a connection that is beyond the budget is told, and closed with 4004', a
   t.equal(neighbour.closed, undefined);
 });
 
+t.test(
+  'nothing is admitted behind the end of a connection, though there is budget again',
+  async (t) => {
+    const gateway = new SimulatedGateway();
+    const tooFast = await gateway.plugin();
+    const closed = await gateway.plugin({ instanceId: 'desk-2' });
+    tooFast.endBehind = () => undefined;
+    flood(tooFast, heartbeat, 10 * frames);
+    gateway.clock.advance(10_000);
+    t.equal(tooFast.closed, undefined, 'frames that came before are waiting');
+    t.equal(tooFast.connection.admit(1), false);
+    closed.connection.close('server_draining');
+    t.equal(closed.connection.admit(1), false);
+  },
+);
+
 t.test('the budget is the user’s, over all its connections', async (t) => {
   const gateway = new SimulatedGateway();
   const plugins = [];

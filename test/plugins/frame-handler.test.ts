@@ -60,6 +60,22 @@ t.test('a report takes effect and is acknowledged once it is on disk', async (t)
   });
 });
 
+t.test('a heartbeat gets no answer, and takes no seq', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  plugin.say({ type: 'event', seq: 1, event: 'order_update' });
+  await turns();
+  const before = plugin.frames.length;
+  plugin.say({ type: 'heartbeat' });
+  await turns();
+  t.equal(plugin.frames.length, before);
+  plugin.say({ type: 'event', seq: 1, event: 'order_update' });
+  plugin.say({ type: 'event', seq: 2, event: 'account_update' });
+  await turns();
+  t.equal(publishedEvents(gateway).filter(({ name }) => name === 'order_update').length, 1);
+  t.equal(plugin.lastAck, 2);
+});
+
 t.test('each seq takes effect once; a repeat is acknowledged again', async (t) => {
   const { gateway, plugin, id } = await dispatched();
   const report = { type: 'report', seq: 5, executionId: id, status: 'working' };

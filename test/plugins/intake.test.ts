@@ -201,6 +201,19 @@ t.test('when too much waits, a user with more than its share is refused', async 
   await turn();
 });
 
+t.test('what was handled is not part of a user’s share', async (t) => {
+  const intake = new Intake(clock, fail);
+  const large = bytesOf('x'.repeat(128 * 1024));
+  const [steady, flooder] = [new Reader('steady'), new Reader('flooder')];
+  for (let index = 0; index < 160; index++) intake.take(steady, large, false);
+  while (steady.read.length < 158) await turn();
+  while (intake.take(flooder, large, false) !== 'refused');
+  t.equal(intake.take(steady, bytesOf('order'), false), 'waiting');
+  flooder.isClosed = true;
+  while (intake.waitingBytes > 0) await turn();
+  t.equal(steady.read.at(-1), 'order');
+});
+
 t.test('a failure in a later turn is told, and the next frame is handled', async (t) => {
   const errors: unknown[] = [];
   const intake = new Intake(clock, (error) => errors.push(error));

@@ -86,6 +86,15 @@ t.test(
   },
 );
 
+t.test('an order’s way to its terminal is measured once, with its first frame', async (t) => {
+  const { gateway, plugin } = await dispatched();
+  t.equal(gateway.instruments.dispatchLatency.count, 1);
+  plugin.drop();
+  const back = await gateway.plugin();
+  t.equal(back.of('submit').length, 1, 'sent again');
+  t.equal(gateway.instruments.dispatchLatency.count, 1);
+});
+
 t.test('after a reconnect only what was not acknowledged is sent again', async (t) => {
   const gateway = new SimulatedGateway();
   const plugin = await gateway.plugin();

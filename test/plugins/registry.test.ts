@@ -49,6 +49,34 @@ t.test('connected sources are written down now and then: a crash costs them litt
   t.strictSame(instances(second), ['desk-1']);
 });
 
+t.test(
+  'a crash costs a connected source an eighth of a short heartbeat window at most',
+  async (t) => {
+    const limits = { heartbeatWindowMs: 16_000 };
+    const first = new SimulatedGateway({ limits });
+    const plugin = await first.plugin();
+    for (let i = 0; i < 7; i++) {
+      await first.pass(1_900);
+      plugin.say({ type: 'heartbeat' });
+    }
+    const second = first.restart();
+    await second.pass(14_000);
+    t.strictSame(instances(second), ['desk-1']);
+  },
+);
+
+t.test('a source that leaves is written down as it was last seen', async (t) => {
+  const first = new SimulatedGateway();
+  const plugin = await first.plugin();
+  await first.pass(14_000);
+  plugin.say({ type: 'heartbeat' });
+  plugin.drop();
+  await turns();
+  const second = first.restart();
+  await second.pass(119_000);
+  t.strictSame(instances(second), ['desk-1']);
+});
+
 t.test('a wall clock that was set back makes no source younger than it is', async (t) => {
   const first = new SimulatedGateway();
   (await first.plugin()).drop();

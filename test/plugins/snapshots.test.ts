@@ -29,15 +29,18 @@ t.test('the answer is the event that the terminal sends with the id', async (t) 
   await turns();
   t.strictSame(answers, [], 'another snapshot is no answer');
   const data = { snapshotId: frame?.['snapshotId'] as string, ...held };
-  tell(plugin, 3, data);
+  plugin.say({ type: 'event', seq: 3, event: 'account_update', data });
+  await turns();
+  t.strictSame(answers, [], 'nor is an event of another name');
+  tell(plugin, 4, data);
   await turns();
   t.match(JSON.parse(answers[0]?.event ?? '{}'), {
-    eventId: /-4$/,
+    eventId: /-5$/,
     instanceId: 'desk-1',
     accountName: 'Sim101',
     data,
   });
-  tell(plugin, 4, data);
+  tell(plugin, 5, data);
   await gateway.pass(2 * snapshotTimeoutMs);
   t.equal(answers.length, 1);
   t.equal(gateway.core.terminals.snapshots.openCount, 0);

@@ -321,7 +321,11 @@ t.test(
     await turns();
     t.match(read(next, id), { status: 'cancelled', filledQuantity: 604 });
     t.match(read(next, small), { status: 'working' });
-    t.equal(read(next.restart(), id)?.fills.length, 604);
+    const last = next.restart();
+    t.equal(read(last, id)?.fills.length, 604);
+    fillsRead(t, last, last.connect(), { ...helloFrame, executions: [late('late5')] });
+    await turns();
+    t.match(read(last, id), { filledQuantity: 605 }, 'a hello that knows of nothing else');
   },
 );
 
