@@ -1,24 +1,29 @@
 import t from 'tap';
-import { EventStreams, usersPerTurn } from '../../src/events/event-streams.js';
+import { EventStreams, usersPerTurn, type StreamEnd } from '../../src/events/event-streams.js';
 import { EventHub } from '../../src/events/hub.js';
 import { Subscriber } from '../../src/events/subscriber.js';
+import type { WriterCallbacks, WriterEnd } from '../../src/events/event-writer.js';
 import type { KeyOwner } from '../../src/auth/api-key.js';
 import { KeyRights } from '../../src/auth/key-rights.js';
 import type { SseWriter } from '../../src/http/sse-writer.js';
 import { Counter } from '../../src/lib/instruments.js';
 import { Deadlines } from '../../src/lib/deadlines.js';
 import { nextTurn } from '../../src/lib/turn.js';
+import { shippedPlans } from '../../src/plans.js';
 import { createInstruments } from '../../src/telemetry/instruments.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { shippedLimits } from '../support/shipped-limits.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
+import { user } from '../support/simulated-gateway.js';
 
 const hourMs = 3_600_000;
 const keepAliveMs = 15_000;
+/** No multiple of `keepAliveMs`: a keep-alive, too, ends the stream of an expired key. */
+const keyLifeMs = 2 * hourMs + 1;
 
 t.test('a stream ends with its key, to the millisecond', async (t) => {
   const { clock, ends } = openStream();
-  clock.advance(2 * hourMs - 1);
+  clock.advance(keyLifeMs - 1);
   t.equal(ends(), 0);
   clock.advance(1);
   t.equal(ends(), 1);
@@ -37,7 +42,7 @@ t.test(
 t.test('a clock set back lets it live as long as its key', async (t) => {
   const { clock, ends } = openStream();
   clock.stepWall(-hourMs);
-  clock.advance(2 * hourMs);
+  clock.advance(keyLifeMs);
   t.equal(ends(), 0);
   clock.advance(hourMs);
   t.equal(ends(), 1);
@@ -56,15 +61,15 @@ t.test(
 t.test('nothing is left of a stream that has ended', async (t) => {
   const { clock, deadlines, hub, streams } = openStream();
   t.equal(hub.subscriberCount, 1);
-  clock.advance(2 * hourMs);
+  clock.advance(keyLifeMs);
   t.equal(hub.subscriberCount, 0);
   t.equal(deadlines.size, 0);
   t.strictSame([streams.count, streams.countOf('u1')], [0, 0]);
 });
 
 t.test('one whose client leaves before its key ends has no deadline for that', async (t) => {
-  const { deadlines, leave } = openStream();
-  leave();
+  const { deadlines, close } = openStream();
+  close('left');
   t.equal(deadlines.size, 0);
 });
 
@@ -78,6 +83,63 @@ t.test(
   },
 );
 
+t.test('what is replayed leaves to its last event, however large the one before', async (t) => {
+  const large = 'x'.repeat(64 * 1_024);
+  const { writes } = openStream([large, 'last']);
+  await nextTurn();
+  t.strictSame(writes, [large, 'last']);
+});
+
+t.test('a stream whose key keeps its rights goes on when those of its user change', async (t) => {
+  const { store, streams, open } = openStream();
+  open('u2');
+  await store.write((batch) => {
+    batch.put('users', 'u2', { ...user, userId: 'u2' });
+    batch.put('apiKeyHashes', ['u2', 1], 'hash');
+    batch.put('apiKeys', 'hash', {
+      id: 1,
+      userId: 'u2',
+      name: 'bot',
+      displayPrefix: '',
+      scopes: ['events:read'],
+      createdAt: 0,
+      expiresAt: null,
+      revokedAt: null,
+    });
+  });
+  for (const userId of ['u1', 'u2']) streams.recheck(userId);
+  t.strictSame([streams.countOf('u1'), streams.countOf('u2')], [0, 1]);
+});
+
+t.test('a stream that ends leaves those that its user has beside it', (t) => {
+  const { streams, open, close } = openStream();
+  open('u1');
+  close('left');
+  t.equal(streams.countOf('u1'), 1);
+  streams.recheck('u1');
+  t.equal(streams.count, 0, 'it is still looked after');
+  t.end();
+});
+
+t.test('each stream is counted by why it ended', (t) => {
+  const ends: Record<StreamEnd, (opened: ReturnType<typeof openStream>) => void> = {
+    client_left: ({ close }) => close('left'),
+    too_slow: ({ close }) => close('aborted'),
+    key_expired: ({ clock }) => clock.advance(keyLifeMs),
+    not_allowed: ({ streams }) => streams.recheck('u1'),
+    server_draining: ({ streams }) => streams.drain(),
+  };
+  for (const [reason, end] of Object.entries(ends)) {
+    const opened = openStream();
+    end(opened);
+    const counted = Object.entries(opened.streamsClosed.counters)
+      .filter(([, { value }]) => value > 0)
+      .map(([name]) => name);
+    t.strictSame(counted, [reason]);
+  }
+  t.end();
+});
+
 t.test('when the Public API is switched, streams without rights end in slices', async (t) => {
   const { streams, open } = openStream();
   for (let i = 0; i < 2 * usersPerTurn; i++) open(`user ${i}`);
@@ -89,7 +151,7 @@ t.test('when the Public API is switched, streams without rights end in slices', 
   t.equal(streams.count, 0);
 });
 
-/** A stream whose key ends in two hours. @param held the frames after its cursor. */
+/** A stream whose key ends after `keyLifeMs`. @param held the frames after its cursor. */
 function openStream(held: readonly string[] = []) {
   const clock = new SimulatedClock();
   const deadlines = new Deadlines(clock);
@@ -97,14 +159,14 @@ function openStream(held: readonly string[] = []) {
   const hub = new EventHub({ clock, limits, eventsPublished: new Counter() });
   const { streamsClosed } = createInstruments([]);
   const store = createMemoryStore();
-  const rights = new KeyRights({ store, clock, plans: {} });
+  const rights = new KeyRights({ store, clock, plans: shippedPlans });
   const streams = new EventStreams({ clock, deadlines, rights, hub, streamsClosed });
   const writes: string[] = [];
   let ended = 0;
   const socket = { isBlocked: false, aborts: 0 };
-  let leave = (): void => undefined;
+  let close: WriterCallbacks['onClosed'] = () => undefined;
   function open(userId: string): void {
-    const key = { id: 1, expiresAt: clock.now() + 2 * hourMs };
+    const key = { id: 1, expiresAt: clock.now() + keyLifeMs };
     const caller = { user: { userId }, key } as KeyOwner;
     const ring = hub.ringOf(userId);
     for (const [index, text] of held.entries()) {
@@ -112,7 +174,7 @@ function openStream(held: readonly string[] = []) {
     }
     const subscriber = new Subscriber('s', 0, { clock, limits, ring });
     streams.open(caller, subscriber, clock.monotonic(), ({ onClosed }) => {
-      leave = () => onClosed('left');
+      close = onClosed;
       let isClosed = false;
       const writer: Partial<SseWriter> = {
         isBlocked: () => socket.isBlocked,
@@ -137,7 +199,10 @@ function openStream(held: readonly string[] = []) {
     deadlines,
     hub,
     streams,
-    leave: () => leave(),
+    /** The stream that was opened last ends. */
+    close: (end: WriterEnd) => close(end),
+    store,
+    streamsClosed,
     writes,
     open,
   };

@@ -102,6 +102,20 @@ t.test('a turn in which another terminal fills the ring loses nothing', async (t
   t.strictSame(reader.sink.seqs, [1, 97]);
 });
 
+t.test('events of another terminal do not count as waiting for a blocked reader', async (t) => {
+  const { publish, subscribe } = setUp();
+  const reader = subscribe('a');
+  reader.sink.room = 1;
+  publish('a');
+  await nextTurn();
+  for (let i = 0; i < 300; i++) publish('b');
+  publish('a');
+  await nextTurn();
+  t.equal(reader.sink.wasAborted, false);
+  reader.drain();
+  t.strictSame(reader.sink.seqs, [1, 302]);
+});
+
 t.test(
   'while the socket is blocked nothing is written; drained, it gets all it missed',
   async (t) => {
