@@ -223,5 +223,16 @@ t.test('the key endpoints have a rate of their own for each user', async (t) => 
   t.equal(refused.status, 429);
   t.match(await refused.json(), { code: 'rate_limit_exceeded' });
   t.ok(Number(refused.headers.get('retry-after')) >= 1);
+  const revoked = await fetch(`${limited.url}/api/api-keys/${one.keyId}`, {
+    method: 'DELETE',
+    headers: { authorization: `Bearer ${one.token}` },
+  });
+  t.equal(revoked.status, 429);
+  // Its commit comes behind that of the key, if the key were revoked all the same.
+  await limited.command('user', 'set', other.email, '--confirmed', 'true');
+  const used = await fetch(`${limited.url}/api/v1/signals`, {
+    headers: { authorization: `Bearer ${one.key}` },
+  });
+  t.equal(used.status, 200, 'the key is as it was');
   t.equal((await list(other.token)).status, 200);
 });

@@ -184,6 +184,25 @@ t.test('nothing is written once the client is gone', async (t) => {
   t.same(statuses, [0]);
 });
 
+t.test('the end of an exchange is told once, be it an answer or that the client left', (t) => {
+  const ends = {
+    answered: ({ exchange }: ReturnType<typeof setUp>) => exchange.reply(200, '{}'),
+    left: ({ response }: ReturnType<typeof setUp>) => response.abort(),
+  };
+  for (const [name, end] of Object.entries(ends)) {
+    const all = setUp();
+    const told: string[] = [];
+    all.exchange.onOver(() => told.push('then'));
+    t.strictSame(told, [], `not ${name}`);
+    end(all);
+    end(all);
+    t.strictSame(told, ['then'], name);
+    all.exchange.onOver(() => told.push('at once'));
+    t.strictSame(told, ['then', 'at once'], `${name} before`);
+  }
+  t.end();
+});
+
 t.test('a refusal is told once, before its answer, with the client’s address', async (t) => {
   const { exchange, refused } = setUp({ routeIndex: 0, route: routes[0] });
   exchange.userId = 'u1';

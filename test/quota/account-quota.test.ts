@@ -223,6 +223,19 @@ t.test('a change of plan keeps the day’s count, also of what is not on disk ye
   t.match(larger.take(), ['daily_signal_limit_exceeded']);
 });
 
+t.test('a change of plan changes the minute’s quota at once', (t) => {
+  const { clock, quota, take, restarted } = setUp({ signalsPerMinute: 2 });
+  t.strictSame([take(), take()], [1, 2]);
+  t.match(take(), ['signal_rate_limit_exceeded']);
+  clock.advance(10_000);
+  const larger = restarted({ signalsPerMinute: 3 }, quota);
+  t.equal(larger.take(), 3);
+  t.strictSame(larger.take(), ['signal_rate_limit_exceeded', 50_000]);
+  const smaller = restarted({ signalsPerMinute: 1 }, quota);
+  t.strictSame(smaller.take(), ['signal_rate_limit_exceeded', 60_000], 'the last of three counts');
+  t.end();
+});
+
 t.test('a smaller plan counts what the larger one granted', async (t) => {
   const { clock, accept, restarted } = setUp({ signalsPerMinute: 10 });
   for (let i = 0; i < 10; i++) {
