@@ -78,3 +78,12 @@ t.test('one that comes back while they are given up keeps what is left', async (
   const states = statesOf(gateway, orders).map(([status]) => status);
   t.strictSame([states[0], states.at(-1)], ['unknown', 'working']);
 });
+
+t.test('none is given up once the gateway stops', async (t) => {
+  const { gateway, orders } = await leave(['working']);
+  await gateway.pass(30 * dayMs, hourMs);
+  gateway.clock.advance(2 * hourMs);
+  gateway.stop();
+  await turns();
+  t.strictSame(statesOf(gateway, orders), [['working', null]]);
+});

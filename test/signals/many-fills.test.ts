@@ -326,6 +326,10 @@ t.test(
     fillsRead(t, last, last.connect(), { ...helloFrame, executions: [late('late5')] });
     await turns();
     t.match(read(last, id), { filledQuantity: 605 }, 'a hello that knows of nothing else');
+    const again = last.restart();
+    const back = await again.plugin();
+    fillsRead(t, again, back, { type: 'report', seq: 1, ...ended });
+    t.strictSame(back.errors, ['seq_repeated'], 'a frame that is rejected after its steps');
   },
 );
 
