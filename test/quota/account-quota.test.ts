@@ -140,6 +140,16 @@ t.test('after a clock that was a month ahead, the quotas count what came since',
   t.match(take(), ['daily_signal_limit_exceeded']);
 });
 
+t.test('two that a step back left in one millisecond are free again after a minute', async (t) => {
+  const { clock, accept, restarted } = setUp({ signalsPerMinute: 2 });
+  clock.stepWall(30_000);
+  await accept();
+  clock.stepWall(-30_000);
+  await accept();
+  clock.advance(60_001);
+  t.equal(restarted().take(), 3);
+});
+
 t.test('what crowds into a millisecond is read back to the begin of the minute', async (t) => {
   const { clock, accept, restarted, reads } = setUp({ signalsPerMinute: 1_000 });
   clock.stepWall(3_600_000);

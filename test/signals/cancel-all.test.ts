@@ -470,6 +470,13 @@ t.test('many cancels that leave at once pause under backpressure', async (t) => 
   plugin.room = 3;
   await gateway.cancelAll();
   t.equal(cancelsSent(plugin).length, 3);
+  let looks = 0;
+  plugin.isCongested = () => {
+    looks++;
+    return plugin.room <= 0;
+  };
+  await turns();
+  t.equal(looks, 0, 'nothing is tried until it drains');
   plugin.drain(4);
   t.equal(cancelsSent(plugin).length, 7);
   plugin.drain(Infinity);
