@@ -8,6 +8,7 @@ import {
   revokeSessions,
   setPublicApi,
   setUser,
+  suspendUser,
   type NewUser,
 } from '../../src/auth/accounts.js';
 import { authenticateApiKey, createApiKey, revokeApiKey } from '../../src/auth/api-key.js';
@@ -159,6 +160,7 @@ t.test('a user that does not exist cannot be changed', async (t) => {
   const { store } = setUp(t);
   t.equal(await setUser(store, email, { frozen: true }), undefined);
   t.equal(await revokeSessions(store, email), undefined);
+  t.equal(await suspendUser(store, email), undefined);
   t.equal(await deleteUser(store, email, now), undefined);
   t.equal(await revokeKeyAsOperator(store, 1, now), undefined);
 });

@@ -58,6 +58,15 @@ t.test(
   },
 );
 
+t.test('a comment keeps the connection alive every 15 seconds', (t) => {
+  const { clock, socket } = openStream();
+  clock.advance(keepAliveMs - 1);
+  t.equal(socket.keepAlives, 0);
+  clock.advance(1 + 2 * keepAliveMs);
+  t.equal(socket.keepAlives, 3);
+  t.end();
+});
+
 t.test('nothing is left of a stream that has ended', async (t) => {
   const { clock, deadlines, hub, streams } = openStream();
   t.equal(hub.subscriberCount, 1);
@@ -163,7 +172,7 @@ function openStream(held: readonly string[] = []) {
   const streams = new EventStreams({ clock, deadlines, rights, hub, streamsClosed });
   const writes: string[] = [];
   let ended = 0;
-  const socket = { isBlocked: false, aborts: 0 };
+  const socket = { isBlocked: false, aborts: 0, keepAlives: 0 };
   let close: WriterCallbacks['onClosed'] = () => undefined;
   function open(userId: string): void {
     const key = { id: 1, expiresAt: clock.now() + keyLifeMs };
@@ -181,7 +190,7 @@ function openStream(held: readonly string[] = []) {
         abort: () => void socket.aborts++,
         isClosed: () => isClosed,
         write: (bytes) => void writes.push(Buffer.from(bytes).toString()),
-        keepAlive: () => undefined,
+        keepAlive: () => void socket.keepAlives++,
         end() {
           isClosed = true;
           ended++;
