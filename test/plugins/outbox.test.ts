@@ -87,12 +87,17 @@ t.test(
 );
 
 t.test('an order’s way to its terminal is measured once, with its first frame', async (t) => {
-  const { gateway, plugin } = await dispatched();
-  t.equal(gateway.instruments.dispatchLatency.count, 1);
-  plugin.drop();
+  const gateway = new SimulatedGateway();
+  (await gateway.plugin()).drop();
+  await gateway.pass(1_000);
+  await gateway.submit();
+  await gateway.pass(2_000);
+  (await gateway.plugin()).drop();
+  await gateway.pass(4_000);
   const back = await gateway.plugin();
   t.equal(back.of('submit').length, 1, 'sent again');
-  t.equal(gateway.instruments.dispatchLatency.count, 1);
+  const { count, sum } = gateway.instruments.dispatchLatency;
+  t.strictSame([count, sum], [1, 2], 'seconds since its acceptance');
 });
 
 t.test('after a reconnect only what was not acknowledged is sent again', async (t) => {
