@@ -1,4 +1,5 @@
 import t from 'tap';
+import { frameErrors, type FrameErrorCode } from '../../src/plugins/protocol.js';
 import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
 
 t.test('the first frame is hello, answered with a welcome', async (t) => {
@@ -20,7 +21,7 @@ t.test('the first frame is hello, answered with a welcome', async (t) => {
   ]);
 });
 
-const bad: [string, string, string][] = [
+const bad: [string, string, FrameErrorCode][] = [
   ['no JSON', '{', 'not_json'],
   ['an unknown type', '{"type":"x"}', 'unknown_type'],
   ['a frame before hello', '{"type":"heartbeat"}', 'hello_expected'],
@@ -37,6 +38,7 @@ for (const [name, text, code] of bad) {
     plugin.sayText(text);
     plugin.sayText(text);
     t.strictSame(plugin.errors, [code, code]);
+    t.equal(plugin.of('error')[0]?.['message'], frameErrors[code].message);
     t.equal(plugin.closed, undefined);
     plugin.sayText(text);
     t.equal(plugin.errors.length, 3);
