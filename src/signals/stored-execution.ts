@@ -124,16 +124,6 @@ function fillName(n: number): string {
   return String(n).padStart(8, '0');
 }
 
-/** @returns the durable record of an execution. */
-export function readExecution(
-  store: Reader,
-  userId: string,
-  executionId: string,
-): Execution | undefined {
-  const record = recordOf(store, userId, executionId);
-  return record && fromRecord(store, userId, record);
-}
-
 /** @returns the record without the fills that have rows of their own. */
 export function recordOf(
   store: Reader,

@@ -14,7 +14,7 @@ import { sourceKey } from '../../src/model/source-name.js';
 import type { Capability } from '../../src/model/records.js';
 import type { SourceStatus } from '../../src/plugins/presence.js';
 import type { SnapshotAnswer } from '../../src/plugins/snapshots.js';
-import { readExecution } from '../../src/signals/stored-execution.js';
+import { readExecution } from '../support/read-execution.js';
 import { StoreFailure } from '../../src/store/store.js';
 import { actsOf, diskWeights, FailingDisk } from '../support/random-acts.js';
 import type { Frame } from '../support/plugin.js';

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { readExecution } from '../../src/signals/stored-execution.js';
+import { readExecution } from '../support/read-execution.js';
 import { diskWeights, FailingDisk, weighted } from '../support/random-acts.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
