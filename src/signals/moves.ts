@@ -133,9 +133,12 @@ function afterReport(
   if (moves && !mayMove(execution.status, evidence.status)) return undefined;
 
   const named = evidence.filledQuantity ?? filledAfter(execution, evidence, filled);
-  if ((named ?? 0) < (execution.filledQuantity ?? 0)) return undefined;
+  const known = execution.filledQuantity ?? 0;
+  if (!reaches(named ?? 0, known)) return undefined;
   const told = leavesOutFills(named, filled) ? withoutTotals(evidence) : evidence;
-  const filledQuantity = told === evidence ? named : filledAfter(execution, told, filled);
+  const total = told === evidence ? named : filledAfter(execution, told, filled);
+  // A total that its terminal has added up may be less by a floating-point error.
+  const filledQuantity = total === null ? null : Math.max(total, known);
 
   // A completely filled order ends as `filled`, whether the last fill or another end is reported first.
   const becomesFilled =

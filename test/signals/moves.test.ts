@@ -68,6 +68,24 @@ t.test('sums of decimal fills are decimal', async (t) => {
   t.match(execution, { filledQuantity: 0.3, remainingQuantity: 0, averageFillPrice: 0.1 });
 });
 
+t.test('a total that lacks only a floating-point error is not backward', async (t) => {
+  const working = anExecution('working', { quantity: 1, remainingQuantity: 1 });
+  const first = report(working, 'partially_filled', { fill: aFill('f1', 0.7) });
+  const filled = report(first, 'partially_filled', { fill: aFill('f2', 0.1) });
+  t.equal(filled.filledQuantity, 0.8);
+  t.match(
+    report(filled, 'cancelled', { filledQuantity: 0.7 + 0.1 }),
+    { status: 'cancelled', filledQuantity: 0.8, remainingQuantity: 0.2 },
+    'its fills add up to more than its own total',
+  );
+  const totalled = report(working, 'partially_filled', { filledQuantity: 0.1 + 0.2 });
+  t.match(
+    report(totalled, 'expired', { filledQuantity: 0.3 }),
+    { status: 'expired', filledQuantity: 0.1 + 0.2 },
+    'its earlier total was the greater one, and no total decreases',
+  );
+});
+
 t.test('what the terminal says itself wins over what can be computed', async (t) => {
   const after = report(anExecution('working'), 'partially_filled', {
     fill: aFill('f1', 2, 100),
