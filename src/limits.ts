@@ -1,7 +1,6 @@
 /**
  * Defines every limit of the public interface: default, unit, and the bounds within which an operator may
- * change it. Source: the Limits table of the public API specification and section 9 of the
- * contract.
+ * change it. Source: the Limits table of the public API specification and section 9 of the contract.
  */
 import { dayMs, hourMs, minuteMs } from './lib/durations.js';
 
@@ -82,10 +81,5 @@ export const limitRelations: readonly {
     names: ['idempotencyRetentionMs', 'executionRetentionDays'],
     holds: (l) => l.idempotencyRetentionMs <= l.executionRetentionDays * dayMs,
     message: 'an idempotency record must not outlive the request that it refers to',
-  },
-  {
-    names: ['executionConfirmTimeoutMs', 'executionRetentionDays'],
-    holds: (l) => l.executionConfirmTimeoutMs <= l.executionRetentionDays * dayMs,
-    message: 'an execution must be settled before retention removes it',
   },
 ];
