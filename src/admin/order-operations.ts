@@ -38,11 +38,11 @@ export const orderOperations = {
 } as const satisfies Partial<Operations>;
 
 function refuseFilter(
-  { limits, platforms }: OperationContext['settings'],
+  { platforms }: OperationContext['settings'],
   { filter }: RequestOf<'user.cancel-all'>,
 ): Refusal | undefined {
   const tokens = new Set(platforms.map(({ token }) => token));
-  const read = createOrderFilterReader(limits, tokens).read(filter);
+  const read = createOrderFilterReader(tokens).read(filter);
   const [violation] = Array.isArray(read) ? read : [];
   return violation === undefined
     ? undefined

@@ -90,7 +90,7 @@ export function createEndpoints(given: EndpointsDeps): Endpoints {
     'cancel-order': createCancelOrder({ ...deps, book: core.book, acceptance: core.cancels }),
     'cancel-all': createCancelAll({
       ...deps,
-      filters: createOrderFilterReader(limits, tokens),
+      filters: createOrderFilterReader(tokens),
       acceptance: core.cancelAllAcceptance,
     }),
     'read-cancel-after': createReadCancelAfter(deps),

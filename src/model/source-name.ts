@@ -5,6 +5,9 @@ export interface SourceName {
   readonly accountName: string;
 }
 
+/** Longest instanceId and longest accountName of a terminal, in UTF-16 code units. */
+export const sourceNameLengthMax = 128;
+
 /** @returns the name alone. */
 export function nameOf({ platform, instanceId, accountName }: SourceName): SourceName {
   return { platform, instanceId, accountName };

@@ -113,7 +113,7 @@ export function documentSchemas(limits: Limits) {
     PositionClose: commands['position/close'],
     AccountFlatten: commands['account/flatten'],
     OtherCommand: otherCommand,
-    OrderFilter: orderFilterSchema(limits),
+    OrderFilter: orderFilterSchema,
     CancelAfterRequest: cancelAfterRequestSchema,
     KeyLimitsRequest: keyLimitsRequestSchema,
     LoginResult: loginResultSchema,

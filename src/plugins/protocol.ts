@@ -10,6 +10,7 @@ import { reportableCancelStatuses } from '../model/cancellation.js';
 import { reportableStatuses } from '../model/execution.js';
 import { reasonCodes } from '../model/reason-codes.js';
 import { capabilities } from '../model/records.js';
+import { sourceNameLengthMax } from '../model/source-name.js';
 
 export const subprotocol = 'signalbox.plugin.v1';
 export const pluginPath = '/plugin/v1';
@@ -140,8 +141,8 @@ export const pluginFrames = {
   hello: Type.Object({
     type: Type.Literal('hello'),
     platform: Type.String({ minLength: 1, maxLength: 64 }),
-    instanceId: Type.String({ maxLength: 128 }),
-    accountName: Type.String({ minLength: 1, maxLength: 128 }),
+    instanceId: Type.String({ maxLength: sourceNameLengthMax }),
+    accountName: Type.String({ minLength: 1, maxLength: sourceNameLengthMax }),
     capabilities: Type.Array(oneOf(capabilities), { maxItems: capabilities.length }),
     software: Type.Optional(
       Type.Object({

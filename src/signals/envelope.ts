@@ -8,6 +8,7 @@ import { isObject } from '../lib/is-object.js';
 import { compileSchema } from '../lib/schema.js';
 import { unknownFields } from '../lib/unknown-fields.js';
 import { unixMsMax, type Limits } from '../limits.js';
+import { sourceNameLengthMax } from '../model/source-name.js';
 
 export type Envelope = Static<ReturnType<typeof envelopeSchema>>;
 
@@ -17,8 +18,6 @@ export function isOrder({ type, cmd }: Envelope): boolean {
 }
 
 export const nameLengthMax = 64;
-/** As in a plugin's hello. */
-export const accountNameLengthMax = 128;
 
 function text(maxLength: number, description: string, example: string) {
   return Type.String({ minLength: 1, maxLength, description, examples: [example] });
@@ -56,7 +55,7 @@ export function envelopeSchema(limits: Limits) {
       ),
     ),
     accountName: Type.Optional(
-      text(accountNameLengthMax, 'Send the signal only to this account.', 'U1234567'),
+      text(sourceNameLengthMax, 'Send the signal only to this account.', 'U1234567'),
     ),
   };
   return Type.Object(fields, { additionalProperties: false });
@@ -149,7 +148,7 @@ function envelopeRules(limits: Limits, knownPlatforms: ReadonlySet<string>): rea
     { field: 'platform', code: 'unsupported_platform', needsContext: true, isViolated: ({ platform }) => typeof platform === 'string' && platform !== '' && !platformTokens(platform).every((token) => knownPlatforms.has(token)) },
     { field: 'payload', code: 'object_required', isViolated: ({ payload }) => !isObject(payload) },
     { field: 'instanceId', code: 'invalid_length', isViolated: ({ instanceId }) => instanceId !== undefined && !isText(instanceId, limits.instanceIdLengthMax) },
-    { field: 'accountName', code: 'invalid_length', isViolated: ({ accountName }) => accountName !== undefined && !isText(accountName, accountNameLengthMax) },
+    { field: 'accountName', code: 'invalid_length', isViolated: ({ accountName }) => accountName !== undefined && !isText(accountName, sourceNameLengthMax) },
   ];
 }
 

@@ -1,45 +1,41 @@
 /** Defines which of a user's orders a cancel of all orders covers, and validates a bot's filter. */
-import type { FieldError } from '../errors.js';
 import Type, { type Static } from 'typebox';
-import type { Limits } from '../limits.js';
-import type { Execution } from '../model/execution.js';
+import type { FieldError } from '../errors.js';
 import { isObject } from '../lib/is-object.js';
 import { unknownFields } from '../lib/unknown-fields.js';
+import type { Execution } from '../model/execution.js';
+import { sourceNameLengthMax } from '../model/source-name.js';
 import { copiedTextLengthMax } from './accepted-signal.js';
 import { isText, platformTokens } from './envelope.js';
 
-export function orderFilterSchema(limits: Limits) {
-  const name = (maxLength: number) => Type.Optional(Type.String({ minLength: 1, maxLength }));
-  return Type.Object(
-    {
-      /** One or more tokens, separated by commas. */
-      platform: Type.Optional(Type.String({ minLength: 1 })),
-      instanceId: name(limits.instanceIdLengthMax),
-      accountName: name(limits.streamAccountNameLengthMax),
-      instrument: name(copiedTextLengthMax),
-    },
-    { additionalProperties: false },
-  );
-}
+/** Whatever the limits of a signal or of a stream's parameters are: every order must be nameable, to be cancelled. */
+const lengths = {
+  instanceId: sourceNameLengthMax,
+  accountName: sourceNameLengthMax,
+  instrument: copiedTextLengthMax,
+} as const;
 
-export type OrderFilter = Static<ReturnType<typeof orderFilterSchema>>;
+const name = (maxLength: number) => Type.Optional(Type.String({ minLength: 1, maxLength }));
+
+export const orderFilterSchema = Type.Object(
+  {
+    /** One or more tokens, separated by commas. */
+    platform: Type.Optional(Type.String({ minLength: 1 })),
+    instanceId: name(lengths.instanceId),
+    accountName: name(lengths.accountName),
+    instrument: name(lengths.instrument),
+  },
+  { additionalProperties: false },
+);
+
+export type OrderFilter = Static<typeof orderFilterSchema>;
 
 export interface OrderFilterReader {
   /** @returns the filter, or every violated rule, unknown fields last. */
   read(body: unknown): OrderFilter | FieldError[];
 }
 
-export function createOrderFilterReader(
-  limits: Limits,
-  knownPlatforms: ReadonlySet<string>,
-): OrderFilterReader {
-  const schema = orderFilterSchema(limits);
-  const lengths = {
-    instanceId: limits.instanceIdLengthMax,
-    accountName: limits.streamAccountNameLengthMax,
-    instrument: copiedTextLengthMax,
-  } as const;
-
+export function createOrderFilterReader(knownPlatforms: ReadonlySet<string>): OrderFilterReader {
   return {
     read(body) {
       if (!isObject(body)) return [{ field: '$', code: 'object_required' }];
@@ -55,7 +51,7 @@ export function createOrderFilterReader(
           violations.push({ field, code: 'invalid_length' });
         }
       }
-      violations.push(...unknownFields(body, schema));
+      violations.push(...unknownFields(body, orderFilterSchema));
       return violations.length > 0 ? violations : body;
     },
   };

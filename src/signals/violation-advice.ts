@@ -6,7 +6,8 @@ import type { FieldError } from '../errors.js';
 import { dayMs } from '../lib/durations.js';
 import { isObject } from '../lib/is-object.js';
 import { unixMsMax, type Limits } from '../limits.js';
-import { accountNameLengthMax, envelopeSchema, nameLengthMax } from './envelope.js';
+import { sourceNameLengthMax } from '../model/source-name.js';
+import { envelopeSchema, nameLengthMax } from './envelope.js';
 
 /** @returns the sentences for the violations of a body that was judged at `now`, in their order, each once. */
 export type ViolationAdvice = (
@@ -68,7 +69,7 @@ function sentencesWith(limits: Limits, knownPlatforms: ReadonlySet<string>): Rea
     'platform unsupported_platform': `platform has an unknown name. Separate several names by commas. The platforms are: ${platforms}.`,
     'payload object_required': 'payload must be a JSON object; it may be empty.',
     'instanceId invalid_length': `${textOf('instanceId', limits.instanceIdLengthMax)} Leave it out to address every instance.`,
-    'accountName invalid_length': `${textOf('accountName', accountNameLengthMax)} Leave it out to address every account.`,
+    'accountName invalid_length': `${textOf('accountName', sourceNameLengthMax)} Leave it out to address every account.`,
     unknown_field: `The body has an unknown field, which may be misspelt. The fields are: ${fields.join(', ')}.`,
   };
 }

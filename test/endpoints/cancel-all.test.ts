@@ -124,6 +124,21 @@ t.test('what is wrong with the filter is told in details, and nothing is cancell
   }
 });
 
+t.test(
+  'a filter may name every terminal, however short a stream’s or a signal’s names must be',
+  async (t) => {
+    const limits = { streamAccountNameLengthMax: 1, instanceIdLengthMax: 1 };
+    const own = await startTestGateway(t, { limits });
+    const { user, order } = await own.resting();
+    const { instanceId, accountName } = await own.execution(user, order.requestId);
+    const answer = await call(own.url, 'POST', '/api/v1/orders/cancel-all', {
+      headers: { ...bearer(user.key), 'idempotency-key': 'k', ...json },
+      body: JSON.stringify({ instanceId, accountName }),
+    });
+    t.match(answer, { status: 202, body: { matched: 1 } });
+  },
+);
+
 t.test('the checks come in the contract’s order, each pair proved', async (t) => {
   const user = await gateway.user();
   await submit(gateway.url, user.key, signal(), 'used');
