@@ -174,6 +174,24 @@ t.test('evidence that comes late corrects unknown, also when memory has let it g
   t.equal(gateway.book.size, 0);
 });
 
+t.test(
+  'a correction that the disk refuses first leaves nothing among the unknown orders',
+  async (t) => {
+    const { gateway, plugin, id } = await dispatched();
+    plugin.say({ type: 'report', seq: 1, executionId: id, status: 'unknown' });
+    await turns();
+    t.same(gateway.store.keys('unknownOrders'), [['u1', id]]);
+    gateway.memory.failNextCommits(1);
+    plugin.say({ type: 'report', seq: 2, executionId: id, status: 'filled' });
+    await turns();
+    t.equal(gateway.durable(id)?.status, 'unknown');
+    gateway.writer.retry();
+    await turns();
+    t.equal(gateway.durable(id)?.status, 'filled');
+    t.same(gateway.store.keys('unknownOrders'), []);
+  },
+);
+
 t.test('a late fill corrects a cancelled order that memory has let go', async (t) => {
   const { gateway, plugin, id } = await dispatched();
   plugin.say({ type: 'report', seq: 1, executionId: id, status: 'cancelled' });
