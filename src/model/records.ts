@@ -4,6 +4,7 @@
  */
 import type { CancelCause } from './cancellation.js';
 import type { Scope } from './scopes.js';
+import type { SourceName } from './source-name.js';
 import type { Trail } from './trail.js';
 
 export interface User {
@@ -113,10 +114,7 @@ export interface CancelAllRecord {
 }
 
 /** One terminal account of a user, as in its plugin's latest hello. */
-export interface SourceRecord {
-  readonly platform: string;
-  readonly instanceId: string;
-  readonly accountName: string;
+export interface SourceRecord extends SourceName {
   readonly capabilities: readonly Capability[];
   readonly software: { readonly name: string; readonly version: string };
   /** Highest durable `seq` of this source; 0 before the first. */

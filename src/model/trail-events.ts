@@ -3,6 +3,7 @@
  * and fields, and the port through which all modules note them. No field holds a secret or a payload. A field
  * that is not known is `undefined`, and missing from the line. `telemetry/trail` writes the lines.
  */
+import type { SourceName } from './source-name.js';
 
 /** The type of each field, the same in every event. */
 interface FieldTypes {
@@ -22,11 +23,7 @@ interface FieldTypes {
   readonly reason: string;
   /** Method and path of the route table, or `none`; never a path as the client sent it. */
   readonly route: string;
-  readonly source: {
-    readonly platform: string;
-    readonly instanceId: string;
-    readonly accountName: string;
-  };
+  readonly source: SourceName;
   readonly status: number;
   readonly traceId: string;
   readonly userId: string;

@@ -17,7 +17,6 @@ export function* newestRequestIds(
   const isRequests = collection === 'requests';
   let last = before;
   for (;;) {
-    const first = last;
     const start = last === undefined ? {} : { start: keyBefore(userId, last, isRequests) };
     const keys = store.keys(collection, {
       prefix: [userId],
@@ -31,7 +30,7 @@ export function* newestRequestIds(
       last = requestId;
       yield requestId;
     }
-    if (keys.length < keysPerRead || last === first) return;
+    if (keys.length < keysPerRead) return;
   }
 }
 
