@@ -32,6 +32,8 @@ t.test('a plugin that does not read what was sent is cut', async (t) => {
   const plugin = new WebSocket(gateway.url + pluginPath, subprotocol);
   const { socket } = await gateway.connection();
   await once(plugin, 'open');
+  // Paused, it would not see that its connection has ended.
+  t.teardown(() => plugin.terminate());
   plugin.pause();
   const clock = new SimulatedClock();
   const nothing = (): void => undefined;
