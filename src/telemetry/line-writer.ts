@@ -47,7 +47,8 @@ export function createLineWriter({ write, clock, onDropped }: LineWriterDeps): L
       return (error as NodeJS.ErrnoException).code;
     }
     tellDropped();
-    return undefined;
+    // While the timer waits, as at the exit, the line that tells it waits, too.
+    return waiting.length > 0 ? drain() : undefined;
   }
 
   function retryLater(): void {

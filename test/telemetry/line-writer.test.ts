@@ -71,6 +71,18 @@ t.test('beyond what may wait lines are dropped, and counted once the reader goes
   t.end();
 });
 
+t.test('the exit tells the lines that were dropped, and waits until that is taken, too', (t) => {
+  const pipe = createPipe();
+  pipe.room = 0;
+  const line = `${'x'.repeat(1023)}\n`;
+  const kept = waitingBytesMax / line.length;
+  for (let count = 0; count < kept + 7; count++) pipe.writer.write(line);
+  pipe.room = Infinity;
+  pipe.writer.flush();
+  t.equal(pipe.text, `${line.repeat(kept)}dropped 7\n`);
+  t.end();
+});
+
 t.test('a disk that was full gets the lines when it has space', (t) => {
   const pipe = createPipe('ENOSPC');
   pipe.room = 1;
