@@ -8,6 +8,10 @@ import { refuseMoving } from './moving-user.js';
 import { failUnstored } from './stored-change.js';
 import { isCancelAfterRequest, type CancelAfter } from '../signals/cancel-after.js';
 
+/** Unlike the code's own message, without an Idempotency-Key, which this endpoint does not have. */
+const unconfirmed =
+  'The switch was not stored in time and may be in force. Send the request again.';
+
 export interface CancelAfterEndpointDeps {
   readonly gate: Gate;
   readonly limits: Limits;
@@ -35,7 +39,7 @@ export function createSetCancelAfter(deps: CancelAfterEndpointDeps): KeyEndpoint
       if (refuseMoving(exchange, user)) return;
       if (storage.refuses()) return failUnstored(exchange);
       cancelAfter.set(user.userId, key.id, parsed.value.timeoutMs, (view) => {
-        if (view === undefined) exchange.fail('signal_processing_failed');
+        if (view === undefined) exchange.fail('signal_processing_failed', { message: unconfirmed });
         else exchange.reply(200, JSON.stringify(view));
       });
     });
