@@ -51,7 +51,7 @@ export function createLogin(deps: LoginDeps): OpenEndpoint {
     if (!isVerified || user === undefined) return exchange.fail('invalid_credentials');
     if (!user.confirmed) return exchange.fail('email_not_confirmed');
     let entitled = user;
-    // A login that fails here may leave a session, which is harmless: no client has its token.
+    // A login that fails here, or whose client has left, may leave a session, which is harmless: no client has its token.
     const session = await storeChange(deps, exchange, failUnstored, () =>
       createSession(store, user, clock.now(), sessionLifetimeMs, (reader) => {
         const now = userNow(reader, user);
@@ -60,7 +60,7 @@ export function createLogin(deps: LoginDeps): OpenEndpoint {
         return undefined;
       }),
     );
-    if (session === undefined) return;
+    if (session === undefined || exchange.isOver) return;
     if (typeof session === 'object') return exchange.fail(session.code);
     trail.note('login', { ...origin, userId: user.userId });
     const body: Static<typeof loginResultSchema> = {
