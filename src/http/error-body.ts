@@ -5,7 +5,7 @@ import { TextBytes, constantBytes } from '../lib/text-bytes.js';
 
 export interface Failure {
   readonly details?: readonly FieldError[];
-  /** Whole seconds, at least 1. */
+  /** Seconds; the header has whole ones, rounded up, and at least 1. */
   readonly retryAfter?: number;
   readonly requestId?: string;
   readonly allow?: string;

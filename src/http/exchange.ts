@@ -129,7 +129,7 @@ export class Exchange {
     return this.#host.isIn(this.request.turn);
   }
 
-  /** The client's full address, as text. Read it in the first tick: later the client may be gone. */
+  /** The client's full address, as text; `unknown` once the response is over. */
   get clientAddress(): string {
     return addressText(this.address);
   }

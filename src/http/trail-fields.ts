@@ -3,7 +3,7 @@ import { errors, type ErrorCode } from '../errors.js';
 import type { TrailFields } from '../model/trail-events.js';
 import type { Exchange } from './exchange.js';
 
-/** Read it in the request's first tick. */
+/** Read it before the response. */
 export function originOf(exchange: Exchange): { traceId: string; clientAddress: string } {
   return { traceId: exchange.request.traceId, clientAddress: exchange.clientAddress };
 }

@@ -54,7 +54,7 @@ export const families: readonly Family[] = [
   { name: 'confirm_duration_seconds', type: 'histogram', help: 'Time from the dispatch of an execution to the first report of the plugin.', read: (i) => histogramSamples(i.confirmLatency) },
   { name: 'refusals_total', type: 'counter', help: 'Refused requests, by the code of the error.', read: (i) => countedSamples('code', i.refusals) },
   { name: 'connections_refused_total', type: 'counter', help: 'Connections to the API port that were closed at once, because the limit of open files has no room for more.', read: (i) => [i.connectionsRefused] },
-  { name: 'signals_accepted_total', type: 'counter', help: 'Accepted signals: durable and answered with a 202.', read: (i) => [i.signalsAccepted] },
+  { name: 'signals_accepted_total', type: 'counter', help: 'Accepted signals: durable, and answered with a 202 unless the commit took too long for that.', read: (i) => [i.signalsAccepted] },
   { name: 'executions_total', type: 'counter', help: 'Status changes of executions, by new status.', read: (i) => countedSamples('status', i.executionsByStatus) },
   { name: 'orders_total', type: 'counter', help: 'Status changes of orders, by platform and new status.', read: orderSamples },
   { name: 'executions_denied_total', type: 'counter', help: 'Executions that never left the gateway, by reason.', read: (i) => countedSamples('reason', i.deniedByReason) },
