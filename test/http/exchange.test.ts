@@ -273,6 +273,7 @@ t.test('an error has the envelope of its route', async (t) => {
 
 t.test('an error has the headers that its status asks for', async (t) => {
   const rows = [
+    { code: 'api_rate_limited', failure: { retryAfter: 0 }, line: 'Retry-After: 1' },
     { code: 'api_rate_limited', failure: { retryAfter: 0.2 }, line: 'Retry-After: 1' },
     { code: 'api_rate_limited', failure: { retryAfter: 1.2 }, line: 'Retry-After: 2' },
     { code: 'method_not_allowed', failure: { allow: 'GET' }, line: 'Allow: GET' },

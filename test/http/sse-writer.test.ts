@@ -50,6 +50,17 @@ t.test('a socket that drains with nothing left is probed with a comment', async 
   t.equal(drains(), 1);
 });
 
+t.test('a socket that takes only some of the rest has not drained', async (t) => {
+  const { response, writer, drains } = setUp();
+  response.isWritable = false;
+  writer.write(bytes('first'));
+  writer.write(bytes(' second'));
+  response.drain(false);
+  t.same(response.written, ['first', ' second']);
+  t.equal(writer.isBlocked(), true);
+  t.equal(drains(), 0);
+});
+
 t.test('a comment keeps a silent stream alive', async (t) => {
   const { response, writer } = setUp();
   writer.keepAlive();

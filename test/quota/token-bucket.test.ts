@@ -113,6 +113,15 @@ t.test('the next token is named while others are free, and nothing when all are'
   t.end();
 });
 
+t.test('a token is at most a window away, however the sum is rounded', (t) => {
+  const bucket = new TokenBucket(1, 100);
+  bucket.take(28.3);
+  t.ok(28.3 + 100 - 28.3 > 100);
+  t.equal(bucket.retryAfterMs(28.3), 100);
+  t.equal(bucket.nextFreeMs(28.3), 100);
+  t.end();
+});
+
 t.test('a capacity of 0 grants nothing and asks to wait a whole window', (t) => {
   const bucket = new TokenBucket(0, 100);
   t.equal(bucket.take(0), false);

@@ -42,9 +42,9 @@ export class RecordedResponse {
     this.#onAborted?.();
   }
 
-  /** The socket takes bytes again. */
-  drain(): void {
-    this.isWritable = true;
+  /** The socket has room. @param isWritable whether it has room for all of the next write. */
+  drain(isWritable = true): void {
+    this.isWritable = isWritable;
     this.#onWritable(this.#offset);
   }
 

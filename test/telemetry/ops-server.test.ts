@@ -135,7 +135,9 @@ async function answersTo(socket: Socket, count: number): Promise<string> {
   let text = '';
   socket.setEncoding('utf8').on('data', (part: string) => (text += part));
   const request = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
-  socket.write(`${request.repeat(count - 1)}${request.slice(0, -2)}Connection: close\r\n\r\n`);
+  if (count > 0) {
+    socket.write(`${request.repeat(count - 1)}${request.slice(0, -2)}Connection: close\r\n\r\n`);
+  }
   await closeOf(socket);
   return text;
 }
@@ -157,6 +159,7 @@ t.test(
     const all = await answersTo(await open(t, url), answersPerSecondMax);
     t.equal(all.split('200 OK').length - 1, answersPerSecondMax);
     t.equal(await answersTo(await open(t, url), 1), '', 'beyond it there is no answer');
+    t.equal(await answersTo(await open(t, url), 0), '', 'a further connection is closed unasked');
     await answersTo(await open(t, url, '127.0.0.2'), 10 * answersPerSecondMax);
     t.equal(
       await answersTo(await open(t, url, '127.0.0.3'), 1).then((text) => text.slice(9, 12)),
