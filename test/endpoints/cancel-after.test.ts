@@ -66,6 +66,7 @@ t.test('one that would be lost with a move of its user is not armed', async (t) 
   const refused = await set(user, { timeoutMs: 500_000 });
   t.equal(verdict(refused), '503 shutting_down');
   t.equal(refused.headers.get('retry-after'), '1');
+  t.equal(refused.headers.get('connection'), 'close', 'a retry reaches the other gateway');
   t.equal((await read(user)).text, armed.text, 'and changes nothing');
   await gateway.command('user', 'set', user.email, '--frozen', 'false');
   t.match(await set(user, { timeoutMs: 500_000 }), { status: 200, body: { timeoutMs: 500_000 } });

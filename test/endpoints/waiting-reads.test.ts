@@ -52,6 +52,29 @@ t.test('a key that was revoked gets no list, and no long status', async (t) => {
   }
 });
 
+t.test('a wait whose time is over tells the signal as it is then', async (t) => {
+  const { clock, waits, rights } = await setUp();
+  let status = 'dispatched';
+  const read = (): ReadSignal => {
+    const json = Buffer.from(status);
+    return { ...long, isCompleted: false, isLong: false, json: () => json };
+  };
+  const signals = { read } as unknown as SignalReader;
+  const answers: string[] = [];
+  const exchange = {
+    request: { parameter: firstRequestIdAt(0), query: 'waitMs=1000' },
+    run: (work: () => void) => work(),
+    reply: (_: number, body: Buffer) => answers.push(body.toString()),
+    onOver: () => undefined,
+  } as unknown as Exchange;
+  void createReadSignal({ signals, waits, rights })(exchange, caller);
+  clock.advance(999);
+  t.strictSame(answers, []);
+  status = 'working';
+  clock.advance(1);
+  t.strictSame(answers, ['working']);
+});
+
 t.test('a turn makes one list of keys, and none for a user that has lost its rights', async (t) => {
   const { store } = await setUp();
   const refusals: 'invalid_token'[] = [];
@@ -83,7 +106,7 @@ async function setUp() {
   const signals = new SignalReader({ store, fillsMax: 1 });
   const longOnes = { read: () => long } as unknown as SignalReader;
   return {
-    store,
+    ...{ clock, store, waits, rights },
     list: createListSignals({ clock, signals, rights }),
     read: createReadSignal({ signals: longOnes, waits, rights }),
   };
