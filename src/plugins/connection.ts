@@ -116,7 +116,7 @@ export class Connection implements SourceConnection {
     this.#socket = socket;
     this.budget = deps.budgets.of(session.userId);
     this.budget.connections++;
-    this.#silenceTimeout = deps.deadlines.after(helloTimeoutMs, () => this.close('bad_protocol'));
+    this.#silenceTimeout = this.#awaitHello();
     this.#sessionEnd = deps.deadlines.after(session.expiresAt - deps.clock.now(), () =>
       this.close('session_revoked'),
     );
@@ -163,6 +163,8 @@ export class Connection implements SourceConnection {
   /** A frame has arrived that is not handled, or not yet: the plugin is not silent. */
   heard(): void {
     if (this.#source !== undefined) this.#deps.handlers.onHeard(this.#source);
+    // It may be the hello: that is in time, however long it waits behind other frames of its user.
+    else this.#deps.deadlines.remove(this.#silenceTimeout);
   }
 
   /** The bytes are valid only during the call. @returns what is left to be done before the next frame. */
@@ -230,6 +232,10 @@ export class Connection implements SourceConnection {
     this.#deps.handlers.onClosed(this, reason);
   }
 
+  #awaitHello(): Deadline {
+    return this.#deps.deadlines.after(helloTimeoutMs, () => this.close('bad_protocol'));
+  }
+
   #handleHello(hello: PluginFrameOf<'hello'>): FrameErrorCode | Steps | undefined {
     if (this.#source !== undefined) return 'hello_repeated';
     const { handlers, deadlines } = this.#deps;
@@ -274,6 +280,7 @@ export class Connection implements SourceConnection {
   #reject(code: FrameErrorCode, field?: string): void {
     this.#deps.framesRejected.add();
     this.heard();
+    if (this.#source === undefined) this.#silenceTimeout = this.#awaitHello();
     const { counts, message: usual } = frameErrors[code];
     if (counts) this.#badFrames++;
     const message = field === undefined ? usual : `The field ${field} is missing or not valid.`;

@@ -1,5 +1,7 @@
 import t from 'tap';
+import { Intake } from '../../src/plugins/intake.js';
 import { frameErrors, type FrameErrorCode } from '../../src/plugins/protocol.js';
+import { helloFrame } from '../support/scripted-plugin.js';
 import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
 
 t.test('the first frame is hello, answered with a welcome', async (t) => {
@@ -100,6 +102,27 @@ t.test('without hello within 5 s the connection is closed', async (t) => {
   gateway.clock.advance(1);
   t.strictSame(plugin.closed, { code: 4502, reason: 'bad_protocol' });
   t.equal(gateway.deadlines.size, 0);
+});
+
+t.test('a hello that came in time is not late because other frames of its user wait', async (t) => {
+  const gateway = new SimulatedGateway();
+  const intake = new Intake(gateway.clock, (error) => t.error(error));
+  const other = await gateway.plugin();
+  const before = gateway.deadlines.size;
+  const plugin = gateway.connect();
+  const send = (frame: object, { connection } = plugin): void => {
+    intake.take(connection, new Uint8Array(Buffer.from(JSON.stringify(frame))).buffer, false);
+  };
+  for (let i = 0; i < 100; i++) send({ type: 'heartbeat' }, other);
+  send({ ...helloFrame, platform: 'terminal_z', instanceId: 'desk-2' });
+  gateway.clock.advance(5_000);
+  await turns();
+  t.strictSame(plugin.errors, ['unknown_platform']);
+  gateway.clock.advance(4_999);
+  t.equal(plugin.closed, undefined, 'the hello may be said again');
+  gateway.clock.advance(1);
+  t.strictSame(plugin.closed, { code: 4502, reason: 'bad_protocol' });
+  t.equal(gateway.deadlines.size, before);
 });
 
 t.test(
