@@ -49,6 +49,7 @@ export interface FrameHandlerDeps {
 }
 
 type Frame = Exclude<PluginFrame, { type: 'hello' }>;
+type Budget = SourceConnection['budget'];
 /** An execution that a hello tells of. */
 type Known = Evidence & { readonly executionId: string };
 /** What may name an execution in a frame. */
@@ -103,27 +104,33 @@ export class FrameHandler {
    * Handles the `executions` of a hello like reports without a `seq`.
    * @returns the steps that handle the final orders with many fills: these are not sent again, so they may wait.
    */
-  handleKnown(source: Source, known: readonly Known[]): Steps | undefined {
+  handleKnown(
+    { budget }: SourceConnection,
+    source: Source,
+    known: readonly Known[],
+  ): Steps | undefined {
     const long: Known[] = [];
     for (const evidence of known) {
-      if (this.#readAhead(source, evidence) === undefined) this.#reportKnown(source, evidence);
+      if (this.#readAhead(source, evidence) === undefined)
+        this.#reportKnown(budget, source, evidence);
       else long.push(evidence);
     }
-    return long.length === 0 ? undefined : this.#reportLong(source, long);
+    return long.length === 0 ? undefined : this.#reportLong(budget, source, long);
   }
 
-  *#reportLong(source: Source, known: readonly Known[]): Steps {
+  *#reportLong(budget: Budget, source: Source, known: readonly Known[]): Steps {
     for (const evidence of known) {
       yield* this.#readAhead(source, evidence) ?? [];
-      this.#reportKnown(source, evidence);
+      this.#reportKnown(budget, source, evidence);
       yield;
     }
   }
 
-  #reportKnown(source: Source, evidence: Known): void {
+  #reportKnown(budget: Budget, source: Source, evidence: Known): void {
     const entry = this.#entryOf(source, evidence.executionId);
-    if (entry === undefined) this.#deps.reportsIgnored.add();
-    else this.#report(entry, evidence);
+    if (entry === undefined) return this.#deps.reportsIgnored.add();
+    const done = (): void => void budget.reportsWaiting--;
+    if (this.#report(entry, evidence, { done }) === 'changed') budget.reportsWaiting++;
   }
 
   #readAhead({ userId }: Source, { executionId, cancelRequestId }: Naming): Steps | undefined {
@@ -243,7 +250,7 @@ export class FrameHandler {
     return undefined;
   }
 
-  #report(entry: BookEntry, evidence: Evidence, options?: ApplyOptions): Effect {
+  #report(entry: BookEntry, evidence: Evidence, options: ApplyOptions): Effect {
     const { book, timeouts, confirmLatency, reportsIgnored, fillsDuplicate, limits } = this.#deps;
     const before = entry.execution;
     if (evidence.fill !== undefined && isKnown(before, evidence.fill)) fillsDuplicate.add();

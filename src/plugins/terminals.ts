@@ -46,7 +46,7 @@ export function createTerminals(given: TerminalsDeps): Terminals {
     welcome(connection, source, hello) {
       given.trail.note('plugin_connected', () => connection.trail);
       presence.welcome(connection, source);
-      const steps = frames.handleKnown(source, hello.executions ?? []);
+      const steps = frames.handleKnown(connection, source, hello.executions ?? []);
       outbox.resume(connection, source);
       return steps;
     },

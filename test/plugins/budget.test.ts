@@ -186,6 +186,30 @@ t.test('reports that wait for the disk hold their place in the burst', async (t)
   t.equal(back.lastAck, 60);
 });
 
+t.test('what a hello changes holds its place in the burst until it is on disk', async (t) => {
+  const gateway = new SimulatedGateway({ limits: { pluginFramesPerSecond: 2 } });
+  await gateway.plugin();
+  const ids = [...(await gateway.submit()), ...(await gateway.submit())];
+  gateway.memory.failNextCommits(1_000);
+  let hellos = 0;
+  let plugin: ScriptedPlugin;
+  do {
+    const native = { state: `${++hellos}` };
+    const executions = ids.map((executionId) => ({ executionId, status: 'working', native }));
+    plugin = await gateway.plugin({ executions });
+    await gateway.pass(1_000);
+  } while (hellos < 60 && plugin.closed === undefined);
+  t.equal(plugin.closed?.code, 4004, 'though it sends half as many as it may');
+  t.equal(hellos, 11);
+  const budget = gateway.core.terminals.budgets.of('u1');
+  t.equal(budget.reportsWaiting, 20);
+
+  gateway.memory.failNextCommits(0);
+  await gateway.pass(5_000, 1_000);
+  t.equal(budget.reportsWaiting, 0);
+  t.match(gateway.durable(ids[1] ?? ''), { native: { state: '10' } });
+});
+
 t.test('connections are counted until they end', async (t) => {
   const gateway = new SimulatedGateway({ limits: { pluginConnectionsPerUser: 2 } });
   const budget = gateway.core.terminals.budgets.of('u1');
