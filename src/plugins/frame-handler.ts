@@ -52,11 +52,6 @@ type Frame = Exclude<PluginFrame, { type: 'hello' }>;
 type Budget = SourceConnection['budget'];
 /** An execution that a hello tells of. */
 type Known = Evidence & { readonly executionId: string };
-/** What may name an execution in a frame. */
-interface Naming {
-  readonly executionId?: string;
-  readonly cancelRequestId?: string;
-}
 
 /** `changed`: an execution changed, and the same transaction stores the `seq`. Otherwise the error, if any. */
 type Effect = 'changed' | 'none' | FrameErrorCode;
@@ -95,9 +90,17 @@ export class FrameHandler {
    * Reads in steps what `handle` needs of a final order with many fills.
    * @returns undefined if that takes no time.
    */
-  readAhead(source: Source, frame: Frame): Steps | undefined {
-    const changesOrders = frame.type !== 'event' && frame.type !== 'heartbeat';
-    return changesOrders ? this.#readAhead(source, frame) : undefined;
+  readAhead({ userId }: Source, frame: Frame): Steps | undefined {
+    switch (frame.type) {
+      case 'report':
+        return this.#readAhead(userId, executionIdFrom(frame.executionId));
+      // The execution that an ack names has no fills, or is not changed.
+      case 'ack':
+      case 'cancel_report':
+        return this.#readAhead(userId, executionIdFromCancel(frame.cancelRequestId ?? ''));
+      default:
+        return undefined;
+    }
   }
 
   /**
@@ -111,7 +114,7 @@ export class FrameHandler {
   ): Steps | undefined {
     const long: Known[] = [];
     for (const evidence of known) {
-      if (this.#readAhead(source, evidence) === undefined)
+      if (this.#readAheadKnown(source, evidence) === undefined)
         this.#reportKnown(budget, source, evidence);
       else long.push(evidence);
     }
@@ -120,7 +123,7 @@ export class FrameHandler {
 
   *#reportLong(budget: Budget, source: Source, known: readonly Known[]): Steps {
     for (const evidence of known) {
-      yield* this.#readAhead(source, evidence) ?? [];
+      yield* this.#readAheadKnown(source, evidence) ?? [];
       this.#reportKnown(budget, source, evidence);
       yield;
     }
@@ -133,10 +136,12 @@ export class FrameHandler {
     if (this.#report(entry, evidence, { done }) === 'changed') budget.reportsWaiting++;
   }
 
-  #readAhead({ userId }: Source, { executionId, cancelRequestId }: Naming): Steps | undefined {
-    const named =
-      executionIdFrom(executionId ?? '') ?? executionIdFromCancel(cancelRequestId ?? '');
-    return named === undefined ? undefined : this.#deps.book.readAhead(userId, named);
+  #readAhead(userId: string, executionId: string | undefined): Steps | undefined {
+    return executionId === undefined ? undefined : this.#deps.book.readAhead(userId, executionId);
+  }
+
+  #readAheadKnown({ userId }: Source, { executionId }: Known): Steps | undefined {
+    return this.#readAhead(userId, executionIdFrom(executionId));
   }
 
   #handleOnce(
@@ -240,7 +245,8 @@ export class FrameHandler {
     if (ack.executionId !== undefined) {
       const entry = this.#entryOf(source, ack.executionId);
       if (entry === undefined) return 'unknown_execution';
-      book.apply(entry, acknowledge);
+      // A confirmed one may have thousands of fills, which `apply` would read to change nothing.
+      if (entry.record.delivery !== 'confirmed') book.apply(entry, acknowledge);
     }
     if (ack.cancelRequestId !== undefined) {
       const entry = this.#entryOfCancel(source, ack.cancelRequestId);
