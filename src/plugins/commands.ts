@@ -4,6 +4,7 @@
  * `readCommand`.
  */
 import Type, { type Static, type TSchema } from 'typebox';
+import { cutText } from '../lib/cut-text.js';
 import { oneOf } from '../lib/json-types.js';
 import { compileSchemas } from '../lib/schema.js';
 import type { ReasonCode } from '../model/reason-codes.js';
@@ -99,18 +100,22 @@ export interface CommandFault {
 
 type FieldName = keyof typeof orderFields;
 
+/** `amountMax` in words. */
+const mostText = `10^${Math.log10(amountMax)}`;
+const mustOfPrice = `be a number from -${mostText} to ${mostText}`;
+
 /** What a field must be, in words, and the reason code if it is not. */
 // oxfmt-ignore
 export const fieldFaults: Readonly<Record<FieldName, readonly [must: string, wrong: ReasonCode, missing?: ReasonCode]>> = {
   instrument:    ['be text of 1 to 64 characters', 'invalid_field'],
   side:          [`be one of ${sides.join(', ')}`, 'invalid_field'],
   executionType: [`be one of ${executionTypes.join(', ')}`, 'unsupported_execution_type'],
-  quantity:      ['be a number above 0', 'invalid_quantity'],
-  limitPrice:    ['be a number', 'invalid_price', 'missing_limit_price'],
-  stopPrice:     ['be a number', 'invalid_price'],
+  quantity:      [`be a number above 0 and at most ${mostText}`, 'invalid_quantity'],
+  limitPrice:    [mustOfPrice, 'invalid_price', 'missing_limit_price'],
+  stopPrice:     [mustOfPrice, 'invalid_price'],
   timeInForce:   [`be one of ${timesInForce.join(', ')}`, 'invalid_field'],
-  stopLoss:      ['be a number', 'invalid_price'],
-  takeProfit:    ['be a number', 'invalid_price'],
+  stopLoss:      [mustOfPrice, 'invalid_price'],
+  takeProfit:    [mustOfPrice, 'invalid_price'],
   comment:       ['be text of at most 64 characters', 'invalid_field'],
 };
 
@@ -205,5 +210,5 @@ function first<T>(
 
 /** @returns a payload value as JSON, truncated for a message. */
 export function shown(value: unknown): string {
-  return ((JSON.stringify(value) as string | undefined) ?? 'nothing').slice(0, 80);
+  return cutText((JSON.stringify(value) as string | undefined) ?? 'nothing', 80);
 }

@@ -121,7 +121,10 @@ t.test('what cannot be carried is refused, and named', async (t) => {
     'invalid_field: side must be one of buy, sell, not "long".': { ...limitOrder, side: 'long' },
     'unsupported_execution_type: executionType must be one of market, limit, stop, stop_limit, not "toString".':
       { ...limitOrder, executionType: 'toString' },
-    'invalid_quantity: quantity must be a number above 0, not 0.': { ...limitOrder, quantity: 0 },
+    'invalid_quantity: quantity must be a number above 0 and at most 10^18, not 0.': {
+      ...limitOrder,
+      quantity: 0,
+    },
     'invalid_quantity: quantity must be a number of up to 20 decimals.': {
       ...limitOrder,
       quantity: 4e-21,
@@ -130,7 +133,10 @@ t.test('what cannot be carried is refused, and named', async (t) => {
       ...limitOrder,
       limitPrice: undefined,
     },
-    'invalid_price: limitPrice must be a number, not "1.1".': { ...limitOrder, limitPrice: '1.1' },
+    'invalid_price: limitPrice must be a number from -10^18 to 10^18, not "1.1".': {
+      ...limitOrder,
+      limitPrice: '1.1',
+    },
     'invalid_field: A market order has no limitPrice.': { ...limitOrder, executionType: 'market' },
     'missing_field: The payload has no stopPrice.': { ...market, executionType: 'stop' },
     'invalid_field: timeInForce must be one of day, gtc, ioc, fok, not "gtd".': {

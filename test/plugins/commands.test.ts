@@ -7,6 +7,7 @@ import {
   executionTypes,
   isFault,
   readCommand,
+  type CommandFault,
   type CommandName,
   type TerminalFields,
 } from '../../src/plugins/commands.js';
@@ -52,6 +53,25 @@ for (const [reasonCode, named, name, payload] of [
     t.match(fault, { reasonCode, text: new RegExp(named) });
   });
 }
+
+t.test('a number out of its range is not called no number', async (t) => {
+  const texts = (field: string, ...values: number[]) =>
+    values.map(
+      (value) => (read('order/submit', { ...order, [field]: value }) as CommandFault).text,
+    );
+  t.strictSame(texts('quantity', 0, 1e19), [
+    'quantity must be a number above 0 and at most 10^18, not 0.',
+    'quantity must be a number above 0 and at most 10^18, not 10000000000000000000.',
+  ]);
+  t.strictSame(texts('stopLoss', -1e19), [
+    'stopLoss must be a number from -10^18 to 10^18, not -10000000000000000000.',
+  ]);
+});
+
+t.test('what a message shows of a payload is not cut within a character', async (t) => {
+  const { text } = read('order/submit', { ...order, [`${'x'.repeat(78)}😀`]: 1 }) as CommandFault;
+  t.match(text, /x{78}\.$/);
+});
 
 t.test('a terminal may support less than the catalog, and take fields of its own', async (t) => {
   const without = { without: ['stopLoss', 'takeProfit'] } as const;
