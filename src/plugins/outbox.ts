@@ -18,6 +18,7 @@ import { allowSending, dispatch } from '../signals/moves.js';
 import type { OwedCancels } from '../signals/owed-cancels.js';
 import type { Stops } from '../signals/stops.js';
 import type { Reader } from '../store/store.js';
+import type { WriteQueue } from '../store/write-queue.js';
 import type { Registry } from './registry.js';
 import type { Source, SourceConnection } from './source.js';
 import { submitFrame } from './submit-frame.js';
@@ -26,6 +27,7 @@ export interface OutboxDeps {
   readonly store: Reader;
   readonly clock: Clock;
   readonly book: ExecutionBook;
+  readonly writer: Pick<WriteQueue, 'write'>;
   readonly timeouts: Pick<ExecutionTimeouts, 'maySend' | 'maySendCancelAgain'>;
   readonly registry: Registry;
   readonly stops: Pick<Stops, 'holds'>;
@@ -140,7 +142,7 @@ export class Outbox {
    * close the connection as too slow.
    */
   #sendSome(connection: SourceConnection, source: Source, backlog: Backlog): void {
-    const { book, owed, stops } = this.#deps;
+    const { book, writer, owed, stops } = this.#deps;
     const { entries } = backlog;
     backlog.isCongested = false;
     const goOn = (): void => this.#sendSome(connection, source, backlog);
@@ -148,11 +150,9 @@ export class Outbox {
     const slice = this.#nextOf(connection, entries);
     const unmarked = slice.filter((entry) => !isMarkDurable(entry));
     if (unmarked.length > 0) {
-      let open = unmarked.length;
-      const done = (): void => {
-        if (--open === 0) goOn();
-      };
-      for (const entry of unmarked) book.apply(entry, allowSending, { done });
+      for (const entry of unmarked) book.apply(entry, allowSending);
+      // Follows the marks, also those that an earlier connection has asked for.
+      writer.write({ records: [], done: goOn });
       return;
     }
     for (const entry of slice) {

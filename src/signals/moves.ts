@@ -26,11 +26,9 @@ export function applyMove(execution: Execution, move: Move, now: number): Execut
   return { ...next, cancel: cancelAfterEnd(next.cancel, next.status, next.updatedAt) };
 }
 
-/**
- * Sets `maySend`. The submit frame is sent after its flush, so that a restart treats the execution as sent.
- * Applies to a marked execution, too, to wait for the flush of its mark.
- */
-export const allowSending: Move = (execution) => ({ ...execution, maySend: true });
+/** Sets `maySend`. The submit frame is sent after its flush, so that a restart treats the execution as sent. */
+export const allowSending: Move = (execution) =>
+  execution.maySend ? undefined : { ...execution, maySend: true };
 
 /** The submit frame was written to the plugin's socket. */
 export const dispatch: Move = (execution, now) =>

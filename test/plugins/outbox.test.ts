@@ -416,6 +416,22 @@ t.test('a long backlog leaves in slices, with new signals behind it', async (t) 
   t.equal(gateway.outbox.hasBacklog(plugin.connection), false);
 });
 
+t.test('while the disk refuses, a reconnect adds no write for each mark that waits', async (t) => {
+  const gateway = new SimulatedGateway();
+  await queued(gateway, 100);
+  gateway.memory.failNextCommits(1_000);
+  (await gateway.plugin()).drop();
+  const before = gateway.writer.backlog;
+  for (let i = 0; i < 10; i++) (await gateway.plugin()).drop();
+  const added = gateway.writer.backlog - before;
+  t.ok(added <= 10, `${added} writes`);
+  gateway.memory.failNextCommits(0);
+  await gateway.pass(1_000);
+  const plugin = await gateway.plugin();
+  await turns();
+  t.equal(plugin.submitted.length, 100);
+});
+
 t.test('a halt between two slices of a backlog holds the rest', async (t) => {
   const gateway = new SimulatedGateway();
   const plugin = await amidBacklog(gateway, 600);
