@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import { isDeleted } from '../auth/accounts.js';
 import { every, type Clock, type Timer } from '../lib/clock.js';
 import { dayMs, hourMs } from '../lib/durations.js';
+import { stepByTurns, type Steps } from '../lib/turn.js';
 import type { RetentionClock } from '../retention/retention-clock.js';
 import type { Limits } from '../limits.js';
 import { sourceKey, targetKey, type SourceName } from '../model/source-name.js';
@@ -59,6 +60,8 @@ export class Registry {
   readonly #connected = new Set<Source>();
   /** Sources whose last-seen time is to be written once the slice before is on disk. */
   #unwritten: Source[] = [];
+  /** The latest look for sources that were not seen for long. */
+  #removal: Steps | undefined;
 
   constructor(deps: RegistryDeps) {
     this.#deps = deps;
@@ -83,7 +86,10 @@ export class Registry {
         // While the disk refuses, the slices that wait are enough.
         if (this.#unwritten.length === 0) this.#writeLastSeen();
       }),
-      every(clock, hourMs, () => this.#removeUnseen()),
+      every(clock, hourMs, () => {
+        this.#removal = this.#removeUnseen();
+        void stepByTurns(this.#removal);
+      }),
     ];
   }
 
@@ -112,6 +118,8 @@ export class Registry {
 
   stop(): void {
     for (const timer of this.#timers) timer.cancel();
+    // The steps that are left would write to a closed store.
+    this.#removal?.return();
     this.#writeLastSeen();
   }
 
@@ -266,10 +274,12 @@ export class Registry {
     return source;
   }
 
-  #removeUnseen(): void {
+  *#removeUnseen(): Steps {
     const oldest = this.#deps.retentionClock.now() - sourceRetentionDays * dayMs;
-    for (const source of [...this.all()]) {
+    let looks = 0;
+    for (const source of this.all()) {
       if (source.connection === undefined && source.lastSeenAt < oldest) this.#remove(source);
+      if (++looks % sourcesPerTurn === 0) yield;
     }
   }
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { deleteUser } from '../../src/auth/accounts.js';
 import { sourceKey } from '../../src/model/source-name.js';
-import { dayMs } from '../../src/lib/durations.js';
+import { dayMs, hourMs } from '../../src/lib/durations.js';
 import { purgeKeyOf } from '../../src/store/key-layout.js';
 import { sourcesPerTurn } from '../../src/plugins/registry.js';
 import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
@@ -189,17 +189,41 @@ t.test('the sightings of many sources are written in slices, one after the other
   t.strictSame([...new Set(counts)], [0, sourcesPerTurn, 2 * sourcesPerTurn, many]);
 });
 
-t.test('a start reads many sources in steps', async (t) => {
-  const first = new SimulatedGateway();
-  await first.plugin();
-  const [row] = first.store.range('sources');
-  await first.store.write((batch) => {
+/** A gateway whose store has one source and twice `sourcesPerTurn` others, last seen so many days ago. */
+async function withManySources(days: number): Promise<SimulatedGateway> {
+  const gateway = new SimulatedGateway();
+  await gateway.plugin();
+  const [row] = gateway.store.range('sources');
+  const lastSeenAt = gateway.clock.now() - days * dayMs;
+  await gateway.store.write((batch) => {
     for (let index = 0; index < 2 * sourcesPerTurn; index++) {
       const instanceId = `desk-${1_000 + index}`;
-      const record = { ...row!.record, instanceId };
+      const record = { ...row!.record, instanceId, lastSeenAt };
       batch.put('sources', ['u1', record.platform, instanceId, record.accountName], record);
     }
   });
+  return gateway;
+}
+
+t.test('many sources that were not seen for long are removed in slices', async (t) => {
+  const gateway = (await withManySources(31)).restart();
+  const counts: number[] = [];
+  const count = (): void => void counts.push([...gateway.registry.all()].length);
+  gateway.clock.advance(hourMs);
+  for (count(); counts.at(-1) !== 1 && counts.length < 10; count()) await turns(1);
+  t.strictSame(counts, [sourcesPerTurn + 2, 2, 1]);
+  await turns();
+  t.equal(gateway.store.range('sources').length, 1);
+
+  const stopping = (await withManySources(31)).restart();
+  stopping.clock.advance(hourMs);
+  stopping.registry.stop();
+  await turns();
+  t.equal([...stopping.registry.all()].length, sourcesPerTurn + 2, 'none after the stop');
+});
+
+t.test('a start reads many sources in steps', async (t) => {
+  const first = await withManySources(0);
   const next = new SimulatedGateway({ store: first.memory, clock: first.clock, isStarting: true });
   const counts: number[] = [];
   while (next.loading.next().done !== true) counts.push([...next.registry.all()].length);
