@@ -38,7 +38,7 @@ export function decodeFrame(bytes: Uint8Array): DecodedFrame {
   }
   if (!isObject(value)) return { error: 'not_json' };
   const { type = '' } = value;
-  if (typeof type !== 'string') return { error: 'invalid_frame' };
+  if (typeof type !== 'string') return { error: 'invalid_frame', field: 'type' };
   const isFrame = isValid(type, value);
   if (isFrame === undefined) return { error: 'unknown_type' };
   const frame = value as unknown as PluginFrame;

@@ -99,8 +99,8 @@ const bad: [name: string, frame: string | object, error: string, field?: string]
   ['no type', {}, 'unknown_type'],
   ['another type', { type: 'welcome' }, 'unknown_type'],
   ['a type from an object’s inner parts', { type: 'constructor' }, 'unknown_type'],
-  ['a type in a list', { ...hello, type: ['hello'] }, 'invalid_frame'],
-  ['a type that has no text', { type: { toString: 1, valueOf: 2 } }, 'invalid_frame'],
+  ['a type in a list', { ...hello, type: ['hello'] }, 'invalid_frame', 'type'],
+  ['a type that has no text', { type: { toString: 1, valueOf: 2 } }, 'invalid_frame', 'type'],
   [
     'a hello without capabilities',
     { ...hello, capabilities: undefined },
