@@ -90,7 +90,9 @@ export class Outbox {
    */
   resume(connection: SourceConnection, source: Source): void {
     const entries = this.#deps.book.ofSource(source.userId, source.key);
-    if (source.capabilities.includes('submit')) this.#sendBacklog(connection, source, entries);
+    if (source.capabilities.includes('submit')) {
+      this.#sendBacklog(connection, source, entries.filter(mayBeUndelivered));
+    }
     if (source.capabilities.includes('cancel')) {
       this.#sendCancels(connection, new Set(this.#undeliveredCancels(entries)));
     }
@@ -294,6 +296,14 @@ function mayTakeCancel(
  */
 function isUndelivered({ status, delivery, cancel, maySend }: Execution): boolean {
   return cancel === null && (status === 'queued' || (delivery === 'sent' && maySend));
+}
+
+/**
+ * Loads no entry: an unloaded one is queued. Hundreds of thousands may be open, and a set of all of them takes tens
+ * of milliseconds; what was delivered once stays so.
+ */
+function mayBeUndelivered(entry: BookEntry): boolean {
+  return !entry.isLoaded || isUndelivered(entry.record);
 }
 
 function isMarkDurable({ execution, pendingWrites }: BookEntry): boolean {

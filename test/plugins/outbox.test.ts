@@ -370,6 +370,7 @@ t.test('a drain does not look through all open orders for the rest of the backlo
 
 /** What one turn of the event loop may hold of the work for one connection. */
 const framesPerTurn = 128;
+const looksPerTurn = 1_024;
 
 /** Orders that wait for their terminal. */
 async function queued(gateway: SimulatedGateway, count: number): Promise<void> {
@@ -414,6 +415,19 @@ t.test('a long backlog leaves in slices, with new signals behind it', async (t) 
     Array.from({ length: 501 }, (_, i) => `s${i + 1}`),
   );
   t.equal(gateway.outbox.hasBacklog(plugin.connection), false);
+});
+
+t.test('orders that are not sent again make no backlog on reconnect', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  for (let i = 0; i < looksPerTurn + 1; i++) gateway.accept({}, () => undefined);
+  await turns();
+  for (const { executionId } of plugin.of('submit')) plugin.say({ type: 'ack', executionId });
+  plugin.drop();
+  const back = gateway.connect();
+  back.hello();
+  t.equal(gateway.outbox.hasBacklog(back.connection), false);
+  t.strictSame(back.submitted, []);
 });
 
 t.test('while the disk refuses, a reconnect adds no write for each mark that waits', async (t) => {
