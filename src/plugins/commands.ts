@@ -210,5 +210,5 @@ function first<T>(
 
 /** @returns a payload value as JSON, truncated for a message. */
 export function shown(value: unknown): string {
-  return cutText((JSON.stringify(value) as string | undefined) ?? 'nothing', 80);
+  return cutText(JSON.stringify(value) ?? 'nothing', 80);
 }

@@ -103,6 +103,8 @@ export class Connection implements SourceConnection {
   #badFrames = 0;
   /** Highest `seq` to acknowledge at the end of the turn; 0 when there is none. */
   #seqToAcknowledge = 0;
+  /** Monotonic ms. */
+  readonly #helloDue: number;
   #silenceTimeout: Deadline;
   readonly #sessionEnd: Deadline;
 
@@ -116,6 +118,7 @@ export class Connection implements SourceConnection {
     this.#socket = socket;
     this.budget = deps.budgets.of(session.userId);
     this.budget.connections++;
+    this.#helloDue = deps.clock.monotonic() + helloTimeoutMs;
     this.#silenceTimeout = this.#awaitHello();
     this.#sessionEnd = deps.deadlines.after(session.expiresAt - deps.clock.now(), () =>
       this.close('session_revoked'),
@@ -233,7 +236,7 @@ export class Connection implements SourceConnection {
   }
 
   #awaitHello(): Deadline {
-    return this.#deps.deadlines.after(helloTimeoutMs, () => this.close('bad_protocol'));
+    return this.#deps.deadlines.at(this.#helloDue, () => this.close('bad_protocol'));
   }
 
   #handleHello(hello: PluginFrameOf<'hello'>): FrameErrorCode | Steps | undefined {

@@ -113,16 +113,19 @@ t.test('a hello that came in time is not late because other frames of its user w
   const send = (frame: object, { connection } = plugin): void => {
     intake.take(connection, new Uint8Array(Buffer.from(JSON.stringify(frame))).buffer, false);
   };
+  const refused = gateway.connect();
   for (let i = 0; i < 100; i++) send({ type: 'heartbeat' }, other);
-  send({ ...helloFrame, platform: 'terminal_z', instanceId: 'desk-2' });
+  send({ ...helloFrame, instanceId: 'desk-2' });
+  send({ ...helloFrame, platform: 'terminal_z' }, refused);
   gateway.clock.advance(5_000);
   await turns();
-  t.strictSame(plugin.errors, ['unknown_platform']);
-  gateway.clock.advance(4_999);
-  t.equal(plugin.closed, undefined, 'the hello may be said again');
   gateway.clock.advance(1);
-  t.strictSame(plugin.closed, { code: 4502, reason: 'bad_protocol' });
-  t.equal(gateway.deadlines.size, before);
+  t.equal(plugin.of('welcome').length, 1);
+  t.equal(plugin.closed, undefined);
+  t.strictSame(refused.errors, ['unknown_platform']);
+  t.strictSame(refused.closed, { code: 4502, reason: 'bad_protocol' }, 'its five seconds are over');
+  plugin.drop();
+  t.equal(gateway.deadlines.size, before + 1, 'only for the source that has left');
 });
 
 t.test(
