@@ -210,5 +210,5 @@ function first<T>(
 
 /** @returns a payload value as JSON, truncated for a message. */
 export function shown(value: unknown): string {
-  return cutText(JSON.stringify(value) ?? 'nothing', 80);
+  return cutText(value === undefined ? 'nothing' : JSON.stringify(value), 80);
 }
