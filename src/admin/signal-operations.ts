@@ -1,7 +1,8 @@
 /** Operations that read signals: a list of the newest, and one with all that is known of it. */
 import { findUser } from '../auth/accounts.js';
 import { executionIdOf } from '../lib/ids.js';
-import { isCompleted, type Execution, type Fill } from '../model/execution.js';
+import { stepByTurns } from '../lib/turn.js';
+import { isCompleted, type Execution } from '../model/execution.js';
 import type { SignalRequest, User } from '../model/records.js';
 import { newestRequestIds } from '../signals/newest-requests.js';
 import type { ShownExecution } from '../signals/signal-view.js';
@@ -95,7 +96,7 @@ export const signalOperations = {
       if (owner === undefined) return { refused: 'signal_not_found', requestId };
       const { request, user } = owner;
       for (const record of recordsOf(store, user.userId, request)) {
-        const fills = await fillsOf(store, user.userId, record);
+        const fills = await stepByTurns(firstFills(store, user.userId, record, shownFillsMax));
         const isCut = listedFills(record) > fills.length;
         await rows.send({ ...record, fills, isCut } satisfies ShownExecution);
       }
@@ -200,14 +201,4 @@ function recordsOf(store: Reader, userId: string, request: SignalRequest): Execu
   return Array.from({ length: request.executionCount }, (_, index) =>
     recordOf(store, userId, executionIdOf(request.requestId, index)),
   ).filter((execution) => execution !== undefined);
-}
-
-/** The first `shownFillsMax`, read in several turns. */
-async function fillsOf(store: Reader, userId: string, record: Execution): Promise<readonly Fill[]> {
-  const reading = firstFills(store, userId, record, shownFillsMax);
-  for (;;) {
-    const step = reading.next();
-    if (step.done === true) return step.value;
-    await pause();
-  }
 }

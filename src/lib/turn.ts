@@ -28,7 +28,11 @@ export function takeAll<T>(steps: Iterator<unknown, T>): T {
   }
 }
 
-/** Takes steps to their end, one in each turn. */
-export async function stepByTurns(steps: Iterator<unknown>): Promise<void> {
-  while (steps.next().done !== true) await nextTurn();
+/** Takes steps to their end, one in each turn. @returns what they return. */
+export async function stepByTurns<T>(steps: Iterator<unknown, T>): Promise<T> {
+  for (;;) {
+    const { value, done } = steps.next();
+    if (done === true) return value;
+    await nextTurn();
+  }
 }

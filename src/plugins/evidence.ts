@@ -2,10 +2,10 @@
 import { toIsoTime } from '../lib/clock.js';
 import { cutText } from '../lib/cut-text.js';
 import type { ExecutionReport, Fill, NativeState } from '../model/execution.js';
-import { type Evidence, nativeLengthMax } from './protocol.js';
+import type { Evidence } from './protocol.js';
 
 /** @param textMax characters of the terminal's text that are kept. */
-export function toExecutionReport(evidence: Evidence, textMax?: number): ExecutionReport {
+export function toExecutionReport(evidence: Evidence, textMax: number): ExecutionReport {
   const { fill, native, ...rest } = evidence;
   return {
     ...rest,
@@ -14,10 +14,7 @@ export function toExecutionReport(evidence: Evidence, textMax?: number): Executi
   };
 }
 
-export function toNative(
-  native: NonNullable<Evidence['native']>,
-  textMax: number = nativeLengthMax.text,
-): NativeState {
+export function toNative(native: NonNullable<Evidence['native']>, textMax: number): NativeState {
   return {
     orderId: native.orderId ?? null,
     state: native.state ?? null,

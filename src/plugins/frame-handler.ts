@@ -17,6 +17,7 @@ import { fillRoom, isKnown } from '../signals/fills.js';
 import type { ExecutionTimeouts } from '../signals/execution-timeouts.js';
 import { acknowledgeCancel, reportCancel } from '../signals/cancel-moves.js';
 import { acknowledge, report } from '../signals/moves.js';
+import { textRoom } from '../signals/stored-execution.js';
 import type { Stored, WriteQueue } from '../store/write-queue.js';
 import { toExecutionReport, toNative, toUtc } from './evidence.js';
 import {
@@ -259,12 +260,13 @@ export class FrameHandler {
   #report(entry: BookEntry, evidence: Evidence, options: ApplyOptions): Effect {
     const { book, timeouts, confirmLatency, reportsIgnored, fillsDuplicate, limits } = this.#deps;
     const before = entry.execution;
+    const room = book.roomOf(entry.userId);
     if (evidence.fill !== undefined && isKnown(before, evidence.fill)) fillsDuplicate.add();
     const after = book.apply(
       entry,
       report(
-        toExecutionReport(evidence, book.textRoomOf(entry)),
-        fillRoom(before, book.roomOf(entry.userId), limits.fillsPerExecution),
+        toExecutionReport(evidence, textRoom(before, room)),
+        fillRoom(before, room, limits.fillsPerExecution),
       ),
       options,
     );
@@ -286,16 +288,15 @@ export class FrameHandler {
     const { cancelRequestId, status, reasonCode = null, native } = frame;
     const entry = this.#entryOfCancel(source, cancelRequestId);
     if (entry === undefined) return 'unknown_cancel';
+    const { book } = this.#deps;
+    const textMax = textRoom(entry.record, book.roomOf(source.userId));
     const evidence = {
       cancelRequestId,
       status,
       reasonCode,
-      ...(native === undefined
-        ? {}
-        : { native: toNative(native, this.#deps.book.textRoomOf(entry)) }),
+      ...(native === undefined ? {} : { native: toNative(native, textMax) }),
     };
-    if (this.#deps.book.apply(entry, reportCancel(evidence), options) !== undefined)
-      return 'changed';
+    if (book.apply(entry, reportCancel(evidence), options) !== undefined) return 'changed';
     this.#deps.reportsIgnored.add();
     return 'none';
   }

@@ -29,8 +29,6 @@ import {
   heldBy,
   listedFills,
   recordOf,
-  textHeldBy,
-  textPerFill,
 } from './stored-execution.js';
 import { isUnchangeable } from './unchangeable.js';
 
@@ -81,11 +79,6 @@ export class ExecutionBook implements EntryOwner {
   roomOf(userId: string): number {
     const { openExecutionsPerUser } = this.#deps.limits;
     return Math.max(0, openExecutionsPerUser - this.#index.countOf(userId));
-  }
-
-  /** Characters of its terminal's text that an execution may hold. A short text does not count. */
-  textRoomOf({ userId, record }: BookEntry): number {
-    return (this.roomOf(userId) + textHeldBy(record) + 1) * textPerFill - 1;
   }
 
   /**
@@ -184,7 +177,7 @@ export class ExecutionBook implements EntryOwner {
     return record?.fillRows === undefined ? undefined : this.#readFills(userId, record);
   }
 
-  *#readFills(userId: string, record: Execution): Generator<void, void, void> {
+  *#readFills(userId: string, record: Execution): Steps {
     const listed = listedFills(record);
     if (listed - this.#fillsAhead(userId, record).length <= fillsPerRead) return;
     const fills = yield* firstFills(this.#deps.store, userId, record, listed);

@@ -64,7 +64,7 @@ export function listedFills({ fills, fillRows = 0 }: Execution): number {
 }
 
 /** Characters of a terminal's text that take as much memory as a fill. */
-export const textPerFill = 512;
+const textPerFill = 512;
 
 /** @returns what an execution holds in memory that may grow: listed fills, ids of others, its terminal's text in fills. */
 export function heldBy(execution: Execution): number {
@@ -72,8 +72,16 @@ export function heldBy(execution: Execution): number {
   return listedFills(execution) + ids + textHeldBy(execution);
 }
 
-export function textHeldBy({ native }: Execution): number {
+function textHeldBy({ native }: Execution): number {
   return Math.floor((native?.text?.length ?? 0) / textPerFill);
+}
+
+/**
+ * @param room how many more fills the user may hold.
+ * @returns characters of its terminal's text that an execution may hold. A short text does not count.
+ */
+export function textRoom(execution: Execution, room: number): number {
+  return (room + textHeldBy(execution) + 1) * textPerFill - 1;
 }
 
 /**

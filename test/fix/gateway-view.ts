@@ -6,7 +6,12 @@ import { limits } from '../../src/limits.js';
 import { isCancellable, type Execution } from '../../src/model/execution.js';
 import { isFinalCancel } from '../../src/model/cancellation.js';
 import { toExecutionReport, toNative } from '../../src/plugins/evidence.js';
-import type { CancelFrame, Evidence, SubmitFrame } from '../../src/plugins/protocol.js';
+import {
+  type CancelFrame,
+  type Evidence,
+  nativeLengthMax,
+  type SubmitFrame,
+} from '../../src/plugins/protocol.js';
 import * as cancelMoves from '../../src/signals/cancel-moves.js';
 import type { Move } from '../../src/signals/move.js';
 import * as moves from '../../src/signals/moves.js';
@@ -97,7 +102,7 @@ export class GatewayView {
       this.report(executionId, evidence);
     } else if (frame.type === 'cancel_report') {
       const { cancelRequestId, status, reasonCode = null, native } = frame;
-      const said = native === undefined ? {} : { native: toNative(native) };
+      const said = native === undefined ? {} : { native: toNative(native, nativeLengthMax.text) };
       const evidence = { cancelRequestId, status, reasonCode, ...said };
       const executionId = this.#cancelled.get(cancelRequestId) ?? '';
       this.#move(executionId, cancelMoves.reportCancel(evidence));
@@ -105,7 +110,10 @@ export class GatewayView {
   }
 
   report(executionId: string, evidence: Evidence): void {
-    this.#move(executionId, moves.report(toExecutionReport(evidence), fillRoom));
+    this.#move(
+      executionId,
+      moves.report(toExecutionReport(evidence, nativeLengthMax.text), fillRoom),
+    );
   }
 
   tick(): void {

@@ -56,30 +56,32 @@ t.test('lines that a reader does not take yet come later, in order and each whol
   t.end();
 });
 
-t.test('beyond what may wait lines are dropped, and counted once the reader goes on', (t) => {
+/** A reader that takes nothing, while more lines are written than may wait. */
+function overflown() {
   const pipe = createPipe();
   pipe.room = 0;
   const line = `${'x'.repeat(1023)}\n`;
   const kept = waitingBytesMax / line.length;
   for (let count = 0; count < kept + 7; count++) pipe.writer.write(line);
+  return { pipe, told: `${line.repeat(kept)}dropped 7\n` };
+}
+
+t.test('beyond what may wait lines are dropped, and counted once the reader goes on', (t) => {
+  const { pipe, told } = overflown();
   t.equal(pipe.tries, 1, 'a write does not try again what the timer will');
   pipe.room = Infinity;
   pipe.clock.advance(retryMs);
-  t.equal(pipe.text, `${line.repeat(kept)}dropped 7\n`);
+  t.equal(pipe.text, told);
   pipe.writer.write('next\n');
   t.match(pipe.text, /dropped 7\nnext\n$/);
   t.end();
 });
 
 t.test('the exit tells the lines that were dropped, and waits until that is taken, too', (t) => {
-  const pipe = createPipe();
-  pipe.room = 0;
-  const line = `${'x'.repeat(1023)}\n`;
-  const kept = waitingBytesMax / line.length;
-  for (let count = 0; count < kept + 7; count++) pipe.writer.write(line);
+  const { pipe, told } = overflown();
   pipe.room = Infinity;
   pipe.writer.flush();
-  t.equal(pipe.text, `${line.repeat(kept)}dropped 7\n`);
+  t.equal(pipe.text, told);
   t.end();
 });
 
