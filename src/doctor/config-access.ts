@@ -3,7 +3,7 @@ import { closeSync, openSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { asOwnerOf } from '../admin/owner.js';
 import type { Check } from './check.js';
-import { type Finding, reporter } from './finding.js';
+import { reporter, type Finding } from './finding.js';
 import { closedAbove } from './reach.js';
 
 const config = reporter('config');
@@ -11,33 +11,27 @@ const tls = reporter('tls');
 
 export const checkConfigAccess: Check = async ({ settings, configFile }) => {
   const { dataDir, tlsCert, tlsKey } = settings;
+  const files = [
+    { path: configFile, ok: config.ok, closed: config.problem, exception: '' },
+    ...[tlsCert, tlsKey].map((path) => ({
+      path,
+      ok: tls.ok,
+      closed: tls.warning,
+      exception: ' Leave it as it is if the unit hands it to the gateway with LoadCredential.',
+    })),
+  ];
   const findings: Finding[] = [];
-  if (configFile !== undefined) {
-    const fault = await faultOf(configFile, dataDir);
+  for (const { path, ok, closed, exception } of files) {
+    if (path === undefined) continue;
+    const fault = await faultOf(path, dataDir);
     findings.push(
       fault === undefined
-        ? config.ok(readable(configFile))
-        : config.problem(fault.message, fault.remedy),
-    );
-  }
-  for (const file of [tlsCert, tlsKey]) {
-    if (file === undefined) continue;
-    const fault = await faultOf(file, dataDir);
-    findings.push(
-      fault === undefined
-        ? tls.ok(readable(file))
-        : tls.warning(
-            fault.message,
-            `${fault.remedy} Leave it as it is if the unit hands it to the gateway with LoadCredential.`,
-          ),
+        ? ok(`The owner of the data directory can read ${path}.`)
+        : closed(fault.message, `${fault.remedy}${exception}`),
     );
   }
   return findings;
 };
-
-function readable(path: string): string {
-  return `The owner of the data directory can read ${path}.`;
-}
 
 async function faultOf(
   path: string,

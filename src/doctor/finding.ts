@@ -11,9 +11,9 @@ export type Finding =
     };
 
 export interface Reporter {
-  ok(message: string): Finding;
-  warning(message: string, remedy: string): Finding;
-  problem(message: string, remedy: string): Finding;
+  readonly ok: (message: string) => Finding;
+  readonly warning: (message: string, remedy: string) => Finding;
+  readonly problem: (message: string, remedy: string) => Finding;
 }
 
 export function reporter(check: string): Reporter {

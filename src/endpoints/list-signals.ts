@@ -8,7 +8,6 @@ import type { KeyEndpoint } from '../http/endpoint.js';
 import type { Clock } from '../lib/clock.js';
 import { isRequestId } from '../lib/ids.js';
 import { listOf, textOrNull } from '../lib/json-types.js';
-import { Turns } from '../lib/turns.js';
 import type { Scope } from '../model/scopes.js';
 import {
   pageFilters,
@@ -19,6 +18,7 @@ import {
 import type { SignalReader } from '../signals/signal-reader.js';
 import { signalSchema } from '../signals/signal-view.js';
 import { readInteger, readQuery } from './query.js';
+import { SteppedReplies } from './stepped-replies.js';
 
 const scope: Scope = 'signals:read';
 export const pageLimits = { min: 1, max: 200, default: 50 } as const;
@@ -37,20 +37,12 @@ export interface ListSignalsDeps {
 }
 
 export function createListSignals({ clock, signals, rights }: ListSignalsDeps): KeyEndpoint {
-  const turns = new Turns();
+  const replies = new SteppedReplies(rights, scope);
 
   return (exchange, caller) => {
-    const { userId } = caller.user;
-    const query = readPageQuery(exchange.request.query, userId);
+    const query = readPageQuery(exchange.request.query, caller.user.userId);
     if (query === undefined) return exchange.fail('invalid_query', { message: queryRule });
-    const page = new SignalPage(signals, query, clock).steps();
-    turns.run(userId, exchange, () => {
-      const { value, done } = page.next();
-      if (done !== true) return false;
-      // The key may have been revoked while the page waited for its turns.
-      const refusal = rights.refusalNow(caller, scope);
-      return refusal === undefined ? exchange.reply(200, value) : exchange.fail(refusal);
-    });
+    replies.reply(exchange, caller, new SignalPage(signals, query, clock).steps());
   };
 }
 

@@ -7,11 +7,11 @@ import type { KeyRights } from '../auth/key-rights.js';
 import type { KeyEndpoint } from '../http/endpoint.js';
 import type { Exchange } from '../http/exchange.js';
 import { isRequestId } from '../lib/ids.js';
-import { Turns } from '../lib/turns.js';
 import type { Scope } from '../model/scopes.js';
 import type { CompletionWaits } from '../signals/completion-waits.js';
 import type { ReadSignal, SignalReader } from '../signals/signal-reader.js';
 import { readInteger, readQuery } from './query.js';
+import { SteppedReplies } from './stepped-replies.js';
 
 const scope: Scope = 'signals:read';
 /** Below the time after which a proxy or a client usually gives up. */
@@ -24,24 +24,12 @@ export interface ReadSignalDeps {
 }
 
 export function createReadSignal({ signals, waits, rights }: ReadSignalDeps): KeyEndpoint {
-  const turns = new Turns();
+  const replies = new SteppedReplies(rights, scope);
 
   function answer(exchange: Exchange, caller: KeyOwner, read: ReadSignal | undefined): void {
     if (read === undefined) exchange.fail('request_not_found');
     else if (!read.isLong) exchange.reply(200, read.json());
-    else replyLater(exchange, caller, read);
-  }
-
-  /** Makes a long text, a part in each turn of the event loop. */
-  function replyLater(exchange: Exchange, caller: KeyOwner, read: ReadSignal): void {
-    const steps = read.steps();
-    turns.run(caller.user.userId, exchange, () => {
-      const { value: text, done } = steps.next();
-      if (done !== true) return false;
-      // The key may have been revoked meanwhile.
-      const refusal = rights.refusalNow(caller, scope);
-      return refusal === undefined ? exchange.reply(200, text) : exchange.fail(refusal);
-    });
+    else replies.reply(exchange, caller, read.steps());
   }
 
   return (exchange, caller) => {
