@@ -4,6 +4,7 @@
  * directory the journal survives a kill, without one it ends with the process.
  */
 import { systemClock, type Clock } from '../lib/clock.js';
+import { cutText } from '../lib/cut-text.js';
 import { errorText } from '../lib/error-text.js';
 import { isObject } from '../lib/is-object.js';
 import { random as systemRandom } from '../lib/ids.js';
@@ -228,7 +229,7 @@ export function createPlugin(options: PluginOptions): Plugin {
     onFailed: (text: string) => void = () => undefined,
   ): Promise<unknown> | undefined {
     const fail = (error: unknown): void => {
-      const message = errorText(error).slice(0, limits.rawTextLengthMax.value);
+      const message = cutText(errorText(error), limits.rawTextLengthMax.value);
       notice({ kind: 'failed', id, message });
       onFailed(message);
     };
@@ -280,7 +281,7 @@ function cut<E extends { readonly native?: object | undefined }>(evidence: E): E
   const native = { ...evidence.native } as Record<string, unknown>;
   for (const [name, lengthMax] of Object.entries(nativeLengthMax)) {
     const value = native[name];
-    if (typeof value === 'string') native[name] = value.slice(0, lengthMax);
+    if (typeof value === 'string') native[name] = cutText(value, lengthMax);
   }
   return { ...evidence, native };
 }

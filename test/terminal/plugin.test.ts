@@ -244,7 +244,8 @@ t.test('a snapshot that no frame can hold fails, and says so', async (t) => {
 });
 
 t.test('texts of the broker are cut to what the gateway takes', async (t) => {
-  const long = 'x'.repeat(10_000);
+  // The cut falls into a surrogate pair, which is left out.
+  const long = `x${'\u{1F4C8}'.repeat(5_000)}`;
   const native = { orderId: long, state: long, code: long, text: long };
   const { connection, plugin } = await setUp(t, {
     submit: ({ executionId }) => plugin.report(executionId, { status: 'working', native }),
@@ -256,7 +257,7 @@ t.test('texts of the broker are cut to what the gateway takes', async (t) => {
   cancel(connection, 'exe_1');
   for (const frame of [report, await connection.next('cancel_report')]) {
     t.equal(decodeFrame(Buffer.from(JSON.stringify(frame))).error, undefined);
-    t.equal(frame.native?.text?.length, 8_192);
+    t.equal(frame.native?.text, long.slice(0, 8_191));
   }
 });
 
