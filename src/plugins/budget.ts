@@ -16,9 +16,14 @@ const burstSeconds = 10;
 const returnPart = 0.5;
 /**
  * An upgrade counts as this many frames, because it and the end of its connection write to the store and the log; at a
- * low rate as no more than have refilled when its user may connect again.
+ * low rate as no more than half of what has refilled when its user may connect again.
  */
 export const framesPerUpgrade = 50;
+/**
+ * A hello counts as one frame more for so many open executions of its source, because the gateway looks through all of
+ * them; as no more than a quarter of what has refilled when its user may connect again.
+ */
+export const executionsPerFrame = 256;
 
 export class UserBudget {
   connections = 0;
@@ -58,8 +63,18 @@ export class UserBudget {
 
   /** @returns as `spend`. */
   spendUpgrade(): boolean {
-    const refilled = this.limits.pluginFramesPerSecond * burstSeconds * returnPart;
-    return this.spend(0, Math.min(framesPerUpgrade, refilled));
+    return this.spend(0, Math.min(framesPerUpgrade, this.#refilledAtReturn / 2));
+  }
+
+  /** @returns as `spend`. */
+  spendHello(openExecutions: number): boolean {
+    const frames = Math.floor(openExecutions / executionsPerFrame);
+    return this.spend(0, Math.min(frames, this.#refilledAtReturn / 4));
+  }
+
+  /** Frames that have refilled when the user may connect again. */
+  get #refilledAtReturn(): number {
+    return this.limits.pluginFramesPerSecond * burstSeconds * returnPart;
   }
 
   /** Milliseconds until a new connection is allowed again; 0 when it is. */

@@ -60,6 +60,8 @@ export interface ConnectionDeps {
 
 export interface ConnectionHandlers {
   readonly onOpen: (connection: Connection) => void;
+  /** @returns how many open executions `welcome` looks through. */
+  readonly openExecutionsOf: (userId: string, hello: PluginFrameOf<'hello'>) => number;
   /** @returns the source that the connection is bound to, or why the hello is rejected or the connection ends. */
   readonly identify: (
     connection: Connection,
@@ -220,7 +222,11 @@ export class Connection implements SourceConnection {
   /** The peer or the network has closed the socket, or the last admitted frame is handled. */
   closed(): void {
     if (this.#isClosed) return;
-    if (!this.#isTooFast) return this.#end('terminal_left');
+    if (this.#isTooFast) this.#closeTooFast();
+    else this.#end('terminal_left');
+  }
+
+  #closeTooFast(): void {
     const { message } = frameErrors.too_fast;
     this.#socket.send(JSON.stringify({ type: 'error', code: 'too_fast', message }));
     this.close('too_fast');
@@ -241,7 +247,12 @@ export class Connection implements SourceConnection {
 
   #handleHello(hello: PluginFrameOf<'hello'>): FrameErrorCode | Steps | undefined {
     if (this.#source !== undefined) return 'hello_repeated';
-    const { handlers, deadlines } = this.#deps;
+    const { handlers, deadlines, framesRejected } = this.#deps;
+    if (!this.budget.spendHello(handlers.openExecutionsOf(this.session.userId, hello))) {
+      framesRejected.add();
+      this.#closeTooFast();
+      return undefined;
+    }
     const source = handlers.identify(this, hello);
     if (typeof source === 'string') return source;
     if ('close' in source) {

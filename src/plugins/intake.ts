@@ -5,6 +5,7 @@
  * frames that came before it. Owns what waits.
  */
 import type { Clock } from '../lib/clock.js';
+import { Queue } from '../lib/queue.js';
 import type { Steps } from '../lib/turn.js';
 
 /** The part of a connection that the intake needs. */
@@ -41,9 +42,7 @@ interface Unfinished {
 interface WaitingUser {
   /** What is left of the frame that was handled last. */
   unfinished: Unfinished | undefined;
-  readonly frames: (WaitingFrame | WaitingClose | undefined)[];
-  /** Index of the next frame; those before it are handled and undefined. */
-  next: number;
+  readonly frames: Queue<WaitingFrame | WaitingClose>;
   bytes: number;
 }
 
@@ -60,8 +59,6 @@ const waitingBytesMax = 32 * 1_024 * 1_024;
 const blockBytes = 64 * 1_024;
 /** What the objects of a waiting frame take beside its bytes. */
 const overheadBytes = 512;
-/** How many handled places at the head of a user's frames are removed at once. */
-const placesPerCut = 1_024;
 
 export type Intaken = 'handled' | 'waiting' | 'refused';
 
@@ -103,6 +100,7 @@ export class Intake {
         return 'handled';
       }
       user = newUser();
+      this.#waiting.set(userId, user);
     }
     const isFull = this.#waitingBytes >= waitingBytesMax;
     if (isFull && user.bytes >= waitingBytesMax / (this.#waiting.size + 1)) return 'refused';
@@ -111,8 +109,7 @@ export class Intake {
     const end = begin + size;
     this.#blockUsed = end;
     this.#block.set(new Uint8Array(bytes), begin);
-    if (user.frames.push({ reader, block: this.#block, begin, end, isBinary }) === 1)
-      this.#waiting.set(userId, user);
+    user.frames.push({ reader, block: this.#block, begin, end, isBinary });
     user.bytes += size + overheadBytes;
     this.#waitingBytes += size + overheadBytes;
     if (reader !== this.#heard) {
@@ -157,13 +154,14 @@ export class Intake {
     user.unfinished = undefined;
     try {
       if (unfinished !== undefined) user.unfinished = this.#goOn(unfinished);
-      else user.unfinished = this.#handleWaiting(user, taken(user));
+      else user.unfinished = this.#handleWaiting(user, user.frames.shift());
     } catch (error) {
       this.#onError(error);
     }
   }
 
-  #handleWaiting(user: WaitingUser, waiting: WaitingFrame | WaitingClose): Unfinished | undefined {
+  #handleWaiting(user: WaitingUser, waiting?: WaitingFrame | WaitingClose): Unfinished | undefined {
+    if (waiting === undefined) return undefined;
     const { reader, block } = waiting;
     if (block === undefined) {
       reader.closed();
@@ -211,20 +209,9 @@ export class Intake {
 }
 
 function newUser(unfinished?: Unfinished): WaitingUser {
-  return { unfinished, frames: [], next: 0, bytes: 0 };
+  return { unfinished, frames: new Queue(), bytes: 0 };
 }
 
-function isWaiting({ unfinished, frames, next }: WaitingUser): boolean {
-  return unfinished !== undefined || next < frames.length;
-}
-
-/** Takes the user's next frame or close. */
-function taken(user: WaitingUser): WaitingFrame | WaitingClose {
-  const waiting = user.frames[user.next] as WaitingFrame | WaitingClose;
-  user.frames[user.next++] = undefined;
-  if (user.next === placesPerCut) {
-    user.frames.splice(0, placesPerCut);
-    user.next = 0;
-  }
-  return waiting;
+function isWaiting({ unfinished, frames }: WaitingUser): boolean {
+  return unfinished !== undefined || frames.length > 0;
 }

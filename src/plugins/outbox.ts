@@ -7,6 +7,7 @@
 import type { Clock } from '../lib/clock.js';
 import { requestIdOfExecution } from '../lib/ids.js';
 import type { Counter, Histogram } from '../lib/instruments.js';
+import { Queue } from '../lib/queue.js';
 import { isWaiting, type Cancellation } from '../model/cancellation.js';
 import type { Execution } from '../model/execution.js';
 import type { Capability, SignalRequest } from '../model/records.js';
@@ -39,10 +40,20 @@ export interface OutboxDeps {
 
 /** What is yet to be sent on a connection. */
 interface Backlog {
-  /** In their order. Those that may no longer be sent are passed over in their turn. */
-  readonly entries: Set<BookEntry>;
   /** Whether it goes on at the end of backpressure; otherwise by itself, after a flush or in a later turn. */
   isCongested: boolean;
+}
+
+/** In the order of acceptance. A set of hundreds of thousands would take tens of milliseconds to make. */
+interface Submits extends Backlog {
+  /** The slice that is to be sent once the marks of all are durable. */
+  next: BookEntry[];
+  /** Those that may no longer be sent are passed over in their turn. */
+  readonly later: Queue<BookEntry>;
+}
+
+interface Cancels extends Backlog {
+  readonly entries: Set<BookEntry>;
 }
 
 /** Frames sent in one turn of the event loop: a few milliseconds, with their marks and flushes. */
@@ -53,9 +64,9 @@ const looksPerTurn = 1_024;
 export class Outbox {
   readonly #deps: OutboxDeps;
   /** Connections with a backlog; newly accepted executions join it, to keep the order. */
-  readonly #backlogs = new WeakMap<SourceConnection, Backlog>();
+  readonly #backlogs = new WeakMap<SourceConnection, Submits>();
   /** Connections with cancels that wait; further ones that have to wait for their terminal join them. */
-  readonly #cancelBacklogs = new WeakMap<SourceConnection, Backlog>();
+  readonly #cancelBacklogs = new WeakMap<SourceConnection, Cancels>();
 
   constructor(deps: OutboxDeps) {
     this.#deps = deps;
@@ -69,7 +80,7 @@ export class Outbox {
       const connection = connectionFor('submit', source);
       const backlog = connection && this.#backlogs.get(connection);
       if (source === undefined || connection === undefined) entry.unload();
-      else if (backlog !== undefined) backlog.entries.add(entry);
+      else if (backlog !== undefined) backlog.later.push(entry);
       else if (this.#mustWait(connection, entry)) this.#sendBacklog(connection, source, [entry]);
       else this.#send(connection, entry, request);
     }
@@ -132,8 +143,8 @@ export class Outbox {
     else backlog.entries.add(entry);
   }
 
-  #sendBacklog(connection: SourceConnection, source: Source, entries: readonly BookEntry[]): void {
-    const backlog = { entries: new Set(entries), isCongested: false };
+  #sendBacklog(connection: SourceConnection, source: Source, entries: BookEntry[]): void {
+    const backlog = { next: [], later: new Queue(entries), isCongested: false };
     this.#backlogs.set(connection, backlog);
     this.#sendSome(connection, source, backlog);
   }
@@ -143,40 +154,39 @@ export class Outbox {
    * for a cancel of all orders that is not on disk, and pauses under backpressure: otherwise a long backlog would
    * close the connection as too slow.
    */
-  #sendSome(connection: SourceConnection, source: Source, backlog: Backlog): void {
+  #sendSome(connection: SourceConnection, source: Source, backlog: Submits): void {
     const { book, writer, owed, stops } = this.#deps;
-    const { entries } = backlog;
     backlog.isCongested = false;
     const goOn = (): void => this.#sendSome(connection, source, backlog);
     if (connection.isClosed || owed.awaitDecision(source.userId, goOn)) return;
-    const slice = this.#nextOf(connection, entries);
-    const unmarked = slice.filter((entry) => !isMarkDurable(entry));
+    const next = this.#nextOf(connection, backlog);
+    backlog.next = next;
+    const unmarked = next.filter((entry) => !isMarkDurable(entry));
     if (unmarked.length > 0) {
       for (const entry of unmarked) book.apply(entry, allowSending);
       // Follows the marks, also those that an earlier connection has asked for.
       writer.write({ records: [], done: goOn });
       return;
     }
-    for (const entry of slice) {
+    for (let entry = next[0]; entry !== undefined; entry = next[0]) {
       backlog.isCongested = mustPause(connection);
       if (backlog.isCongested) return;
-      entries.delete(entry);
+      next.shift();
       if (!stops.holds(entry)) this.#send(connection, entry);
     }
-    if (entries.size > 0) setImmediate(goOn);
+    if (backlog.later.length > 0) setImmediate(goOn);
     else this.#backlogs.delete(connection);
   }
 
   /** @returns the next executions that may be sent; drops those before them that may not. */
-  #nextOf(connection: SourceConnection, entries: Set<BookEntry>): BookEntry[] {
-    const next: BookEntry[] = [];
-    let looks = 0;
-    for (const entry of entries) {
-      if (next.length === framesPerTurn || looks++ === looksPerTurn) break;
-      if (this.#isUndelivered(connection, entry)) next.push(entry);
-      else entries.delete(entry);
+  #nextOf(connection: SourceConnection, { next, later }: Submits): BookEntry[] {
+    const found = next.filter((entry) => this.#isUndelivered(connection, entry));
+    for (let looks = 0; found.length < framesPerTurn && looks < looksPerTurn; looks++) {
+      const entry = later.shift();
+      if (entry === undefined) break;
+      if (this.#isUndelivered(connection, entry)) found.push(entry);
     }
-    return next;
+    return found;
   }
 
   /** The records of an entry that has waited in a backlog may be gone with their user. */
@@ -298,10 +308,7 @@ function isUndelivered({ status, delivery, cancel, maySend }: Execution): boolea
   return cancel === null && (status === 'queued' || (delivery === 'sent' && maySend));
 }
 
-/**
- * Loads no entry: an unloaded one is queued. Hundreds of thousands may be open, and a set of all of them takes tens
- * of milliseconds; what was delivered once stays so.
- */
+/** Loads no entry: an unloaded one is queued. Hundreds of thousands may be open; what was delivered once stays so. */
 function mayBeUndelivered(entry: BookEntry): boolean {
   return !entry.isLoaded || isUndelivered(entry.record);
 }

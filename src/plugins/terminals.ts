@@ -1,4 +1,5 @@
 /** Builds the parts that serve plugins, and defines what each step of a connection calls, in order. */
+import { sourceKey } from '../model/source-name.js';
 import type { TrailLog } from '../model/trail-events.js';
 import { Budgets } from './budget.js';
 import type { ConnectionDeps, ConnectionHandlers } from './connection.js';
@@ -42,6 +43,7 @@ export function createTerminals(given: TerminalsDeps): Terminals {
   const budgets = new Budgets(given);
   const handlers: ConnectionHandlers = {
     onOpen: (connection) => presence.opened(connection),
+    openExecutionsOf: (userId, hello) => given.book.countOfSource(userId, sourceKey(hello)),
     identify: (connection, hello) => presence.identify(connection, hello),
     welcome(connection, source, hello) {
       given.trail.note('plugin_connected', () => connection.trail);

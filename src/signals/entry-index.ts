@@ -38,6 +38,10 @@ export class EntryIndex {
     return [...(this.#sources.get(userId)?.get(source)?.entries.values() ?? [])];
   }
 
+  countOfSource(userId: string, source: string): number {
+    return this.#sources.get(userId)?.get(source)?.entries.size ?? 0;
+  }
+
   /** @returns the number of a user's entries and of what they hold: a sum over few sources. */
   countOf(userId: string): number {
     let count = 0;

@@ -203,6 +203,10 @@ export class ExecutionBook implements EntryOwner {
     return this.#index.ofSource(userId, source);
   }
 
+  countOfSource(userId: string, source: string): number {
+    return this.#index.countOfSource(userId, source);
+  }
+
   /** Collects in `changed` the ids of the user's executions that change, until `end` is called. */
   watch(userId: string): { readonly changed: ReadonlySet<string>; readonly end: () => void } {
     const watch = { userId, changed: new Set<string>() };

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { limits } from '../../src/limits.js';
-import { Budgets, framesPerUpgrade } from '../../src/plugins/budget.js';
+import { Budgets, executionsPerFrame, framesPerUpgrade } from '../../src/plugins/budget.js';
 import { shippedLimits } from '../support/shipped-limits.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
@@ -83,7 +83,27 @@ t.test('at the lowest rate, too, who comes back when told may connect', (t) => {
   while (budget.spend(0));
   clock.advance(budget.barredMs);
   t.ok(budget.spendUpgrade());
+  t.ok(budget.spend(0), 'the frame of its hello');
+  t.ok(budget.spendHello(limits.openExecutionsPerUser.max));
   t.end();
+});
+
+t.test('a hello counts for what the gateway has to look through', async (t) => {
+  const gateway = new SimulatedGateway({ limits: { pluginFramesPerSecond: 2 } });
+  (await gateway.plugin()).drop();
+  for (let i = 0; i < 2 * executionsPerFrame; i++) gateway.accept({}, () => undefined);
+  await turns();
+  const budget = gateway.core.terminals.budgets.of('u1');
+  await gateway.plugin({ instanceId: 'desk-2' });
+  t.ok(budget.spend(0, 18 - 5), 'two frames for the hellos of sources that have nothing');
+  const busy = await gateway.plugin();
+  t.equal(busy.closed, undefined, 'one frame, and two for its executions');
+  const second = await gateway.plugin();
+  t.strictSame(second.errors, ['too_fast'], 'two frames are left, of three');
+  t.strictSame(second.closed, { code: 4004, reason: 'too_fast' });
+  t.equal(busy.closed, undefined, 'it is not replaced');
+  t.equal(gateway.instruments.framesRejected.value, 1);
+  t.not(budget.barredMs, 0);
 });
 
 t.test('a connection that is beyond the budget is told, and closed with 4004', async (t) => {

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { eventDataFields } from '../../src/events/event-data.js';
 import { limits } from '../../src/limits.js';
-import { framesPerUpgrade } from '../../src/plugins/budget.js';
+import { executionsPerFrame, framesPerUpgrade } from '../../src/plugins/budget.js';
 import {
   badFramesMax,
   closeCodes,
@@ -115,6 +115,7 @@ t.test('numbers and names in the text', async (t) => {
   t.match(budget, `${limits.pluginBytesPerSecond.value} bytes a second`);
   t.match(budget, `may have ${limits.pluginConnectionsPerUser.value} connections`);
   t.match(budget, `counts as ${framesPerUpgrade} frames`);
+  t.match(budget, `every ${executionsPerFrame} open executions`);
   t.match(budget, `${limits.sourcesPerUser.value} active sources`);
   t.match(ends, `${limits.sourcesPerUser.value} other active`);
   t.match(frames, `at most ${frameBytesMax}\nbytes`);
