@@ -93,7 +93,7 @@ export interface Execution {
   readonly fills: readonly Fill[];
   /** The fills beyond the listed ones; absent while there are none. */
   readonly unlistedFills?: UnlistedFills;
-  /** Only in the store: how many of the fills have a row of their own. */
+  /** How many of the fills have a row of their own in the store, and are not in `fills`; absent if all are there. */
   readonly fillRows?: number;
   readonly native: NativeState | null;
   readonly createdAt: number;

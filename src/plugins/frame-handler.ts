@@ -88,17 +88,16 @@ export class FrameHandler {
   }
 
   /**
-   * Reads in steps what `handle` needs of a final order with many fills.
+   * Reads in steps the fills of an order that `handle` needs: a report may add one, and an event lists them when the
+   * order ends.
    * @returns undefined if that takes no time.
    */
   readAhead({ userId }: Source, frame: Frame): Steps | undefined {
     switch (frame.type) {
       case 'report':
         return this.#readAhead(userId, executionIdFrom(frame.executionId));
-      // The execution that an ack names has no fills, or is not changed.
-      case 'ack':
       case 'cancel_report':
-        return this.#readAhead(userId, executionIdFromCancel(frame.cancelRequestId ?? ''));
+        return this.#readAhead(userId, executionIdFromCancel(frame.cancelRequestId));
       default:
         return undefined;
     }
@@ -106,7 +105,7 @@ export class FrameHandler {
 
   /**
    * Handles the `executions` of a hello like reports without a `seq`.
-   * @returns the steps that handle the final orders with many fills: these are not sent again, so they may wait.
+   * @returns the steps that handle the orders with many fills: no submit of these is sent again, so they may wait.
    */
   handleKnown(
     { budget }: SourceConnection,
@@ -134,7 +133,8 @@ export class FrameHandler {
     const entry = this.#entryOf(source, evidence.executionId);
     if (entry === undefined) return this.#deps.reportsIgnored.add();
     const done = (): void => void budget.reportsWaiting--;
-    if (this.#report(entry, evidence, { done }) === 'changed') budget.reportsWaiting++;
+    if (this.#report(entry, evidence, { withFills: true, done }) === 'changed')
+      budget.reportsWaiting++;
   }
 
   #readAhead(userId: string, executionId: string | undefined): Steps | undefined {
@@ -160,6 +160,7 @@ export class FrameHandler {
     const effect =
       isNew || isOther
         ? this.#effectOf(connection, source, frame, dataText, {
+            withFills: true,
             alongside: source,
             done: () => {
               budget.reportsWaiting--;
@@ -246,8 +247,7 @@ export class FrameHandler {
     if (ack.executionId !== undefined) {
       const entry = this.#entryOf(source, ack.executionId);
       if (entry === undefined) return 'unknown_execution';
-      // A confirmed one may have thousands of fills, which `apply` would read to change nothing.
-      if (entry.record.delivery !== 'confirmed') book.apply(entry, acknowledge);
+      book.apply(entry, acknowledge);
     }
     if (ack.cancelRequestId !== undefined) {
       const entry = this.#entryOfCancel(source, ack.cancelRequestId);

@@ -87,8 +87,8 @@ export class Outbox {
   }
 
   /** A burst must wait, too, or it would close the connection of a plugin that reads over a slow link. */
-  #mustWait(connection: SourceConnection, { userId, execution }: BookEntry): boolean {
-    return connection.isCongested || !execution.maySend || this.#deps.owed.isDeciding(userId);
+  #mustWait(connection: SourceConnection, { userId, record }: BookEntry): boolean {
+    return connection.isCongested || !record.maySend || this.#deps.owed.isDeciding(userId);
   }
 
   hasBacklog(connection: SourceConnection): boolean {
@@ -119,13 +119,13 @@ export class Outbox {
 
   /** Sends a newly durable cancel, or marks it `not_sent` if the plugin is not connected. */
   sendCancel(entry: BookEntry): void {
-    const { execution } = entry;
-    const { cancel } = execution;
+    const { record } = entry;
+    const { cancel } = record;
     if (cancel?.status !== 'requested') return;
     const connection = connectionFor('cancel', this.#sourceOf(entry));
     // An earlier cancel of the order that waits is replaced by this one, which must not be sent twice.
     if (connection !== undefined) this.#cancelBacklogs.get(connection)?.entries.delete(entry);
-    const isSent = connection !== undefined && sendCancelFrame(connection, execution, cancel);
+    const isSent = connection !== undefined && sendCancelFrame(connection, record, cancel);
     this.#deps.book.apply(entry, isSent ? dispatchCancel : dropCancel);
   }
 
@@ -134,8 +134,7 @@ export class Outbox {
    * execution is durable that may have ended the wait: a request, an acknowledgement, a report, a timeout.
    */
   sendWaitingCancel(entry: BookEntry): void {
-    const { execution } = entry;
-    if (!isWaiting(execution.cancel)) return;
+    if (!isWaiting(entry.record.cancel)) return;
     const connection = connectionFor('cancel', this.#sourceOf(entry));
     if (connection === undefined) return;
     const backlog = this.#cancelBacklogs.get(connection);
@@ -205,9 +204,9 @@ export class Outbox {
     const { timeouts } = this.#deps;
     return entries.filter((entry) => {
       if (!entry.isLoaded) return false;
-      const { execution, pendingWrites } = entry;
-      if (isWaiting(execution.cancel)) return pendingWrites === 0;
-      return timeouts.maySendCancelAgain(execution);
+      const { record, pendingWrites } = entry;
+      if (isWaiting(record.cancel)) return pendingWrites === 0;
+      return timeouts.maySendCancelAgain(record);
     });
   }
 
@@ -223,14 +222,14 @@ export class Outbox {
         return;
       }
       entries.delete(entry);
-      const { execution } = entry;
-      const { cancel } = execution;
+      const { record } = entry;
+      const { cancel } = record;
       if (cancel === null) continue;
       const waits = isWaiting(cancel);
-      if (waits ? !mayTakeCancel(connection, entry) : !timeouts.maySendCancelAgain(execution)) {
+      if (waits ? !mayTakeCancel(connection, entry) : !timeouts.maySendCancelAgain(record)) {
         continue;
       }
-      if (!sendCancelFrame(connection, execution, cancel)) return;
+      if (!sendCancelFrame(connection, record, cancel)) return;
       frames++;
       if (waits) book.apply(entry, dispatchCancel);
     }
@@ -249,11 +248,11 @@ export class Outbox {
     dispatchLatency.observe((clock.monotonic() - entry.enteredAt) / 1000);
   }
 
-  #sourceOf({ userId, execution, source }: BookEntry): Source | undefined {
+  #sourceOf({ userId, record, source }: BookEntry): Source | undefined {
     const { registry } = this.#deps;
     // An entry that has left the book may still have a cancel to be sent.
     return source == null
-      ? registry.sourceOf(userId, execution)
+      ? registry.sourceOf(userId, record)
       : registry.find(userId, source.source);
   }
 
@@ -290,11 +289,8 @@ function sendCancelFrame(
  * knows. It is sent without one if none can come any more: the submit frame was sent on an earlier
  * connection, and is not repeated for an order with a cancel, or the order has become unknown.
  */
-function mayTakeCancel(
-  connection: SourceConnection,
-  { execution, connectionId }: BookEntry,
-): boolean {
-  const { status, delivery } = execution;
+function mayTakeCancel(connection: SourceConnection, { record, connectionId }: BookEntry): boolean {
+  const { status, delivery } = record;
   return (
     delivery === 'confirmed' || status === 'unknown' || connectionId !== connection.connectionId
   );
@@ -313,6 +309,6 @@ function mayBeUndelivered(entry: BookEntry): boolean {
   return !entry.isLoaded || isUndelivered(entry.record);
 }
 
-function isMarkDurable({ execution, pendingWrites }: BookEntry): boolean {
-  return execution.maySend && pendingWrites === 0;
+function isMarkDurable({ record, pendingWrites }: BookEntry): boolean {
+  return record.maySend && pendingWrites === 0;
 }

@@ -16,8 +16,8 @@ import type { Stored } from '../store/write-queue.js';
 export interface EntryOwner {
   /** @returns the stored record of an unloaded entry. */
   read(entry: BookEntry): Execution | undefined;
-  /** @returns the execution of a record that lacks the fills that have rows of their own. */
-  withFills(userId: string, record: Execution): Execution;
+  /** @returns the execution of the entry's record, which lacks the fills that have rows of their own. */
+  withFills(entry: BookEntry, record: Execution): Execution;
   /** The entry's deadline has passed. */
   due(entry: BookEntry): void;
 }
@@ -78,11 +78,11 @@ export class BookEntry implements Stored, Deadline {
     this.#place = placeOf(record);
   }
 
-  /** The execution with all of its fills: reading thousands of them takes long. */
+  /** The execution with all of its fills, which are held from then on: reading thousands of them takes long. */
   get execution(): Execution {
     const { record } = this;
     if (record.fillRows === undefined) return record;
-    return (this.#loaded = this.#owner.withFills(this.userId, record));
+    return (this.#loaded = this.#owner.withFills(this, record));
   }
 
   set execution(next: Execution) {
@@ -111,16 +111,21 @@ export class BookEntry implements Stored, Deadline {
     if (this.pendingWrites === 0 && this.#loaded?.status === 'queued') this.#loaded = undefined;
   }
 
+  /** Drops the fills that have rows of their own: all of them must be durable. */
+  unloadFills(): void {
+    this.#loaded = toRecord(this.record);
+  }
+
   /** Runs when the deadline is due. */
   task(): void {
     this.#owner.due(this);
   }
 
   put(batch: Writer): void {
-    const { userId, execution } = this;
-    putFills(batch, userId, execution, this.durableFills);
-    putRecord(batch, [userId, execution.executionId], toRecord(execution), this.#place);
-    const place = placeOf(execution);
+    const { userId, executionId, record } = this;
+    putFills(batch, userId, record, this.durableFills);
+    putRecord(batch, [userId, executionId], toRecord(record), this.#place);
+    const place = placeOf(record);
     if (place === 'unknown' || this.#place === 'open') this.#place = place;
   }
 }

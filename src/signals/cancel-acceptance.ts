@@ -54,7 +54,7 @@ export class CancelAcceptance {
     trail: Trail = {},
   ): void {
     const { book, clock, ids, limits, idempotency, deadlines } = this.#deps;
-    const { userId, execution } = entry;
+    const { userId, record: execution } = entry;
     const { executionId, orderRef, requestId, signalId } = execution;
     const now = clock.now();
     const cancelRequestId = cancelRequestIdOf(executionId, nextCancelAttempt(execution));

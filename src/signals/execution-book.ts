@@ -33,6 +33,8 @@ import {
 import { isUnchangeable } from './unchangeable.js';
 
 export interface ApplyOptions {
+  /** Whether the move gets all fills: it may add one, or end the order, which an event lists with its fills. */
+  readonly withFills?: boolean;
   /** Written in the same transaction. */
   readonly alongside?: Stored;
   /** Runs after the flush. */
@@ -102,7 +104,6 @@ export class ExecutionBook implements EntryOwner {
       // A change written after the purge would bring the record back.
       if (isGone) continue;
       const isSent = record.status !== 'queued' || record.maySend;
-      yield* this.#readFills(userId, record);
       const entry = this.#recover(userId, record, isSent);
       if (entry === undefined) continue;
       if (brakes.stopOf(userId, record.keyId) !== undefined) stopped.push(entry);
@@ -121,9 +122,8 @@ export class ExecutionBook implements EntryOwner {
     const entry = this.#entryFrom(userId, record, isRecovered);
     if (!this.#isForBook(entry)) return undefined;
     this.#keep(entry);
-    const { execution } = entry;
-    const decided = owed.decided(userId, execution);
-    const isLeft = decided !== execution && recover(decided, clock.now()) === undefined;
+    const decided = owed.decided(userId, record);
+    const isLeft = decided !== record && recover(decided, clock.now()) === undefined;
     if (isLeft || this.apply(entry, recover) === undefined) timeouts.arm(entry);
     // Drops the entry if its time to be sent again has just passed: without a deadline, nothing else does.
     this.release(entry);
@@ -136,7 +136,6 @@ export class ExecutionBook implements EntryOwner {
     let read = 0;
     for (const { record } of sendable(store, clock.now(), userId)) {
       if (++read % recordsPerStep === 0) yield;
-      yield* this.#readFills(userId, record);
       const isKnown = this.#index.get(userId, record.executionId) !== undefined;
       if (!isKnown) this.#recover(userId, record, false)?.unload();
     }
@@ -168,12 +167,12 @@ export class ExecutionBook implements EntryOwner {
   }
 
   /**
-   * Reads in steps what a change of an execution outside of the book needs, so that the change itself need not.
+   * Reads in steps the fills that an execution does not hold, so that a report of a further one need not.
    * @returns undefined if that takes no time: few orders have more fills than their record lists.
    */
   readAhead(userId: string, executionId: string): Steps | undefined {
-    if (this.#index.get(userId, executionId) !== undefined) return undefined;
-    const record = recordOf(this.#deps.store, userId, executionId);
+    const entry = this.#index.get(userId, executionId);
+    const record = entry ? entry.load() : recordOf(this.#deps.store, userId, executionId);
     return record?.fillRows === undefined ? undefined : this.#readFills(userId, record);
   }
 
@@ -230,15 +229,18 @@ export class ExecutionBook implements EntryOwner {
     const entry = found.source === null ? this.find(found.userId, found.executionId) : found;
     if (entry === undefined) return undefined;
     this.settle(entry);
-    const before = entry.execution;
-    const after = this.#move(entry, move);
-    if (after === undefined) return undefined;
+    const before = options.withFills === true ? entry.execution : entry.record;
+    const after = this.#move(entry, before, move);
+    if (after === undefined) {
+      this.#holdLess(entry);
+      return undefined;
+    }
     const { alongside } = options;
     this.#deps.writer.write({
       records: alongside === undefined ? [entry] : [entry, alongside],
       done: isTold(before, after)
         ? this.#whenTold(entry, before, after, options.done)
-        : this.#whenQuiet(entry, after.fills.length, isWaiting(after.cancel), options.done),
+        : this.#whenQuiet(entry, listedFills(after), isWaiting(after.cancel), options.done),
       failed: options.failed,
     });
     return after;
@@ -250,7 +252,7 @@ export class ExecutionBook implements EntryOwner {
     const was = length === 0 ? before : { ...before, fills: [] };
     const is = length === 0 ? after : { ...after, fills: [] };
     return () => {
-      const own = length === 0 ? is : { ...is, fills: entry.execution.fills.slice(0, length) };
+      const own = length === 0 ? is : { ...is, fills: entry.record.fills.slice(0, length) };
       this.#written(entry, was, own);
       done?.();
     };
@@ -259,9 +261,9 @@ export class ExecutionBook implements EntryOwner {
   /** Keeps no state of a change that is not announced: any number may wait while the disk refuses writes. */
   #whenQuiet(entry: BookEntry, fills: number, waits: boolean, done?: () => void): () => void {
     return () => {
-      const { execution } = entry;
+      const { record } = entry;
       this.#flushed(entry, fills);
-      if (waits) this.#deps.onChange(entry, execution, execution);
+      if (waits) this.#deps.onChange(entry, record, record);
       done?.();
     };
   }
@@ -273,8 +275,8 @@ export class ExecutionBook implements EntryOwner {
     for (const executionId of executionIds) {
       const move = this.#deps.owed.take(userId, executionId);
       const entry = move && this.#entryOfId(userId, executionId);
-      const before = entry?.execution;
-      const after = entry && this.#move(entry, move);
+      const before = entry?.record;
+      const after = entry && before && this.#move(entry, before, move);
       if (entry === undefined || before === undefined || after === undefined) continue;
       records.push(entry);
       changes.push({ entry, before, after });
@@ -289,8 +291,8 @@ export class ExecutionBook implements EntryOwner {
     });
   }
 
-  #move(entry: BookEntry, move: Move): Execution | undefined {
-    const after = applyMove(entry.execution, move, this.#deps.clock.now());
+  #move(entry: BookEntry, before: Execution, move: Move): Execution | undefined {
+    const after = applyMove(before, move, this.#deps.clock.now());
     if (after === undefined) return undefined;
     entry.execution = after;
     this.#tellWatches(entry);
@@ -307,7 +309,7 @@ export class ExecutionBook implements EntryOwner {
 
   /** The write of a change is flushed. */
   #written(entry: BookEntry, before: Execution, after: Execution): void {
-    this.#flushed(entry, after.fills.length);
+    this.#flushed(entry, listedFills(after));
     this.#deps.onChange(entry, before, after);
   }
 
@@ -315,6 +317,17 @@ export class ExecutionBook implements EntryOwner {
     entry.pendingWrites--;
     entry.durableFills = fills;
     this.release(entry);
+    this.#holdLess(entry);
+  }
+
+  /** An order that was unknown comes back to the book with all of its fills, for which its user may have no room. */
+  #holdLess(entry: BookEntry): void {
+    if (entry.held === 0 || entry.pendingWrites > 0) return;
+    // Less than all have a row in a record of an earlier version, until it is written again.
+    if (entry.durableFills < listedFills(entry.record)) return;
+    if (this.#index.countOf(entry.userId) <= this.#deps.limits.openExecutionsPerUser) return;
+    entry.unloadFills();
+    this.#index.count(entry, heldBy(entry.record));
   }
 
   /** Records which connection sends the submit frame. */
@@ -345,8 +358,12 @@ export class ExecutionBook implements EntryOwner {
     return this.#deps.store.get('openExecutions', [userId, executionId]);
   }
 
-  withFills(userId: string, record: Execution): Execution {
-    return fromRecord(this.#deps.store, userId, record, this.#fillsAhead(userId, record));
+  withFills(entry: BookEntry, record: Execution): Execution {
+    const { userId } = entry;
+    const ahead = this.#fillsAhead(userId, record);
+    const execution = fromRecord(this.#deps.store, userId, record, ahead);
+    this.#index.count(entry, heldBy(execution));
+    return execution;
   }
 
   due(entry: BookEntry): void {

@@ -101,7 +101,7 @@ export const signalSchema = Type.Object({
 });
 
 export interface ShownExecution extends Execution {
-  /** Whether it has fills that the answer has no room for. */
+  /** Whether it has fills that the answer has no room for; if absent, whether it lacks those with rows of their own. */
   readonly isCut?: boolean;
 }
 
@@ -126,7 +126,8 @@ export function toSignalView(
 }
 
 export function toExecutionView(execution: ShownExecution): Static<typeof executionSchema> {
-  const isTruncated = execution.unlistedFills !== undefined || execution.isCut === true;
+  const { unlistedFills, isCut = execution.fillRows !== undefined } = execution;
+  const isTruncated = unlistedFills !== undefined || isCut;
   return {
     executionId: execution.executionId,
     platform: execution.platform,

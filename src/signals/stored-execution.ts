@@ -51,7 +51,7 @@ export function putRecord(
   else if (before === 'unknown') batch.remove('unknownOrders', key);
 }
 
-/** @returns the execution's record, without the fills that have rows of their own. */
+/** @returns the execution's record, without the fills that have rows of their own; the same object for a record. */
 export function toRecord(execution: Execution): Execution {
   const { fills } = execution;
   if (fills.length <= inlineMax) return execution;
@@ -66,10 +66,10 @@ export function listedFills({ fills, fillRows = 0 }: Execution): number {
 /** Characters of a terminal's text that take as much memory as a fill. */
 const textPerFill = 512;
 
-/** @returns what an execution holds in memory that may grow: listed fills, ids of others, its terminal's text in fills. */
+/** @returns what an execution holds in memory that may grow: fills, ids of unlisted ones, its terminal's text in fills. */
 export function heldBy(execution: Execution): number {
   const ids = execution.unlistedFills?.lastIds.length ?? 0;
-  return listedFills(execution) + ids + textHeldBy(execution);
+  return execution.fills.length + ids + textHeldBy(execution);
 }
 
 function textHeldBy({ native }: Execution): number {

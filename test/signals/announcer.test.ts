@@ -1,4 +1,5 @@
 import t from 'tap';
+import { becomeUnknown } from '../../src/signals/moves.js';
 import { aFill } from './an-execution.js';
 import {
   publishedEvents,
@@ -114,4 +115,18 @@ t.test('orders are counted by platform and status, and what is denied by its rea
   t.equal(counted('terminal_b', 'denied'), 1);
   t.equal(executionsByStatus.counters.dispatched.value, 2);
   t.equal(deniedByReason.counters.no_active_terminal.value, 1);
+});
+
+t.test('an event says that it lacks fills which the gateway does not hold', async (t) => {
+  const { gateway, plugin, id } = await dispatched();
+  for (let seq = 1; seq <= 30; seq++) {
+    const fill = aFill(`f${seq}`, 0.1);
+    plugin.say({ type: 'report', seq, executionId: id, status: 'partially_filled', fill });
+  }
+  await turns();
+  const next = gateway.restart();
+  next.book.apply(next.entry(id), becomeUnknown('disconnected_after_send'));
+  await turns();
+  const [{ data } = {}] = publishedEvents(next);
+  t.match(data, { data: { status: 'unknown', fills: { length: 16 }, fillsTruncated: true } });
 });

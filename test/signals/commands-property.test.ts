@@ -11,6 +11,7 @@ import { isCancellable, isFinal } from '../../src/model/execution.js';
 import type { CancelAfterView } from '../../src/signals/cancel-after.js';
 import type { CancelledOrders } from '../../src/signals/cancelled-orders.js';
 import type { OrderFilter } from '../../src/signals/order-filter.js';
+import { heldBy } from '../../src/signals/stored-execution.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { actsOf, diskWeights, FailingDisk, oneOf } from '../support/random-acts.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
@@ -211,8 +212,7 @@ class Story {
   #checkRoom(): void {
     const { book, limits } = this.gateway;
     let held = 0;
-    for (const entry of book.entries('u1'))
-      held += 1 + (entry.isLoaded ? entry.execution.fills.length : 0);
+    for (const entry of book.entries('u1')) held += 1 + (entry.isLoaded ? heldBy(entry.record) : 0);
     assert.equal(book.roomOf('u1'), limits.openExecutionsPerUser - held, 'room of the user');
   }
 

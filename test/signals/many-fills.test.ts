@@ -9,7 +9,7 @@ import { HeldCommits } from '../support/held-commits.js';
 import { helloFrame, type ScriptedPlugin } from '../support/scripted-plugin.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
 import { readExecution } from '../support/read-execution.js';
-import { putFills, toRecord } from '../../src/signals/stored-execution.js';
+import { heldBy, putFills, toRecord } from '../../src/signals/stored-execution.js';
 import { SignalPage } from '../../src/signals/signal-page.js';
 import { type ReadSignal, SignalReader } from '../../src/signals/signal-reader.js';
 import type { Reader } from '../../src/store/store.js';
@@ -122,10 +122,11 @@ t.test('a record has the first fills; each further one has a row of its own', as
   t.same(ids(next), expected);
   const again = await next.plugin();
   rows = 0;
+  await next.cancel(id);
   tell(again, id, aFill('f30', 2));
   tell(again, id, aFill('f51', 2));
   await turns();
-  t.equal(rows, 1, 'nor after a restart');
+  t.equal(rows, 1, 'nor after a restart and a cancel');
   t.same(ids(next), [...expected, 'f51'], 'a known one is told from a new one after a restart');
   t.match(read(next, id), { filledQuantity: 102 });
 });
@@ -251,8 +252,9 @@ t.test('a step of a long answer reads a part of the fills, for a status and a li
   t.equal(texts.list, `{"signals":[${texts.status}],"next":null}`);
 });
 
-t.test('a record of an earlier version, with all fills in it, is read and goes on', async (t) => {
-  const { gateway, plugin, id } = await resting();
+/** A gateway that has found a record of an earlier version, with thirty fills in it. */
+async function startedOnOlder(openExecutionsPerUser: number) {
+  const { gateway, plugin, id } = await resting(10_000, openExecutionsPerUser);
   const fills = Array.from({ length: 30 }, (_, i) => aFill(`f${i}`, 1));
   const record = gateway.durable(id) ?? anExecution('working');
   const old = { ...record, status: 'partially_filled', fills, filledQuantity: 30 } as const;
@@ -260,10 +262,25 @@ t.test('a record of an earlier version, with all fills in it, is read and goes o
   plugin.drop();
   const next = gateway.restart();
   t.equal(read(next, id)?.fills.length, 30);
-  tell(await next.plugin(), id, aFill('f30', 1));
+  return { next, plugin: await next.plugin(), id };
+}
+
+t.test('a record of an earlier version, with all fills in it, is read and goes on', async (t) => {
+  const { next, plugin, id } = await startedOnOlder(200_000);
+  tell(plugin, id, aFill('f30', 1));
   await turns();
   t.equal(next.durable(id)?.fills.length, 16);
   t.equal(read(next.restart(), id)?.fills.length, 31);
+});
+
+t.test('the fills of such a record are held, without room, until they have rows', async (t) => {
+  const { next, plugin, id } = await startedOnOlder(20);
+  tell(plugin, id, aFill('f29', 1));
+  t.equal(next.execution(id).fills.length, 30);
+  tell(plugin, id, aFill('f30', 1));
+  await turns();
+  t.equal(next.entry(id).record.fills.length, 16);
+  t.match(read(next.restart(), id), { filledQuantity: 31, fills: { length: 30 } });
 });
 
 /** Says a frame to its end, and judges that each step reads few fills. @returns how many it read. */
@@ -377,7 +394,7 @@ t.test('ids of unlisted fills count, too: without room an execution keeps four',
   ]);
 });
 
-t.test('an ack of two final orders reads a part of their fills in a step', async (t) => {
+t.test('an ack of an order or of its cancel reads none of its fills', async (t) => {
   const { gateway, plugin, id: first } = await resting();
   const [second = ''] = await gateway.submit({ payload: '{"quantity":1000000}' });
   for (const id of [first, second]) {
@@ -388,8 +405,86 @@ t.test('an ack of two final orders reads a part of their fills in a step', async
   plugin.say({ type: 'cancel_report', seq: ++seq, cancelRequestId, status: 'cancelled' });
   tell(plugin, first, aFill('f600', 1), 'cancelled');
   await turns();
-  const ack = { type: 'ack', executionId: first };
-  t.equal(fillsRead(t, gateway, plugin, ack), 0, 'it changes nothing of a confirmed one');
-  t.equal(fillsRead(t, gateway, plugin, { ...ack, cancelRequestId }), 600 - 16);
+  t.equal(fillsRead(t, gateway, plugin, { type: 'ack', executionId: first, cancelRequestId }), 0);
   t.strictSame(plugin.errors, []);
+});
+
+/** Orders that are unknown with this many fills each. */
+async function unknownWith(fills: number, orders: number, openExecutionsPerUser = 200_000) {
+  const { gateway, plugin, id } = await resting(10_000, openExecutionsPerUser);
+  const ids = [id];
+  while (ids.length < orders) ids.push(...(await gateway.submit({ payload: '{"quantity":1e6}' })));
+  for (const each of ids) {
+    for (let i = 1; i <= fills; i++) tell(plugin, each, aFill(`f${i}`, 1));
+    plugin.say({ type: 'report', seq: ++seq, executionId: each, status: 'unknown' });
+    await turns();
+  }
+  return { gateway, plugin, ids };
+}
+
+/** What a user's entries hold in memory, as `openExecutionsPerUser` counts it. */
+function heldIn({ book }: SimulatedGateway): number {
+  return book.entries('u1').reduce((sum, { record }) => sum + 1 + heldBy(record), 0);
+}
+
+t.test('a cancel, or one of all orders, reads no fills of unknown orders', async (t) => {
+  const { gateway, plugin, ids } = await unknownWith(300, 3);
+  t.equal(gateway.book.size, 0);
+  let rows = 0;
+  const store = gateway.store as { range: Reader['range'] };
+  const { range } = store;
+  store.range = (collection, wanted) => {
+    const found = range(collection, wanted);
+    if (collection === 'fills') rows += found.length;
+    return found;
+  };
+  const one = await gateway.cancel(ids[0] as string);
+  const { orders } = await gateway.cancelAll();
+  t.strictSame(
+    orders.map(({ outcome }) => outcome),
+    ['already_requested', 'requested', 'requested'],
+  );
+  await gateway.pass(30_000);
+  t.match(gateway.durable(ids[0] as string), { cancel: { status: 'unknown' }, fillRows: 284 });
+  t.equal(rows, 0);
+  t.equal(plugin.of('cancel').length, 3);
+  store.range = range;
+
+  plugin.say({ type: 'cancel_report', seq: ++seq, cancelRequestId: one, status: 'cancelled' });
+  await turns();
+  const [, , ended] = gateway.changes.at(-1) ?? [];
+  t.match(ended, { executionId: ids[0], status: 'cancelled', fills: { length: 300 } });
+  t.match(read(gateway, ids[0] as string)?.fills, { length: 300 });
+});
+
+t.test('unknown orders that come back hold no more than their user may', async (t) => {
+  const { gateway, plugin, ids } = await unknownWith(150, 8, 600);
+  const held = (): number => heldIn(gateway);
+  for (const executionId of ids) {
+    plugin.say({ type: 'report', seq: ++seq, executionId, status: 'partially_filled' });
+    await turns();
+  }
+  t.equal(gateway.book.size, 8);
+  t.ok(held() <= 600, `${held()} held`);
+  for (const executionId of ids) tell(plugin, executionId, aFill('f20', 1));
+  t.ok(held() <= 600, `${held()} held after fills that were known`);
+  for (const executionId of ids) tell(plugin, executionId, aFill('f151', 1));
+  await turns();
+  t.ok(held() <= 600, `${held()} held after a further fill`);
+  for (const each of ids) t.match(read(gateway, each), { filledQuantity: 151 });
+  t.equal(gateway.book.roomOf('u1'), 600 - held(), 'the count is that of memory');
+});
+
+t.test('a start reads no fills; an order’s are read, in steps, with its next report', async (t) => {
+  const { gateway, plugin, id } = await resting();
+  for (let i = 1; i <= 600; i++) tell(plugin, id, aFill(`f${i}`, 1));
+  await turns();
+  const next = gateway.restart();
+  t.equal(heldIn(next), 17);
+  const again = await next.plugin();
+  const late = { type: 'report', seq: ++seq, executionId: id, status: 'partially_filled' };
+  t.equal(fillsRead(t, next, again, { ...late, fill: aFill('f600', 1) }), 600 - 16);
+  await turns();
+  t.match(read(next, id), { filledQuantity: 600 });
+  t.equal(next.book.roomOf('u1'), 200_000 - 601, 'then they count');
 });
