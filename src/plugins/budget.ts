@@ -20,10 +20,11 @@ const returnPart = 0.5;
  */
 export const framesPerUpgrade = 50;
 /**
- * A hello counts as one frame more for so many open executions of its source, because the gateway looks through all of
- * them; as no more than a quarter of what has refilled when its user may connect again.
+ * A hello counts as one frame more for so many executions that it tells of, because each may change; and for so many
+ * open ones of its source, because the gateway looks through all of them. At a low rate, as no more than a quarter of
+ * what has refilled when its user may connect again.
  */
-export const executionsPerFrame = 256;
+export const executionsPerFrame = { told: 4, open: 256 } as const;
 
 export class UserBudget {
   connections = 0;
@@ -66,9 +67,13 @@ export class UserBudget {
     return this.spend(0, Math.min(framesPerUpgrade, this.#refilledAtReturn / 2));
   }
 
-  /** @returns as `spend`. */
-  spendHello(openExecutions: number): boolean {
-    const frames = Math.floor(openExecutions / executionsPerFrame);
+  /**
+   * @param told executions that the hello tells of.
+   * @param open open executions of its source.
+   * @returns as `spend`.
+   */
+  spendHello(told: number, open: number): boolean {
+    const frames = Math.floor(told / executionsPerFrame.told + open / executionsPerFrame.open);
     return this.spend(0, Math.min(frames, this.#refilledAtReturn / 4));
   }
 

@@ -248,7 +248,9 @@ export class Connection implements SourceConnection {
   #handleHello(hello: PluginFrameOf<'hello'>): FrameErrorCode | Steps | undefined {
     if (this.#source !== undefined) return 'hello_repeated';
     const { handlers, deadlines, framesRejected } = this.#deps;
-    if (!this.budget.spendHello(handlers.openExecutionsOf(this.session.userId, hello))) {
+    const { executions = [] } = hello;
+    const open = handlers.openExecutionsOf(this.session.userId, hello);
+    if (!this.budget.spendHello(executions.length, open)) {
       framesRejected.add();
       this.#closeTooFast();
       return undefined;

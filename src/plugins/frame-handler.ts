@@ -62,6 +62,9 @@ interface SeqWrite extends Stored {
   seq: number;
 }
 
+/** Executions of a hello that are handled at once: half a millisecond, and as much again for their write. */
+const knownPerStep = 32;
+
 export class FrameHandler {
   readonly #deps: FrameHandlerDeps;
   /** By connection, the write of its `seq` that has not joined a commit. */
@@ -104,29 +107,34 @@ export class FrameHandler {
   }
 
   /**
-   * Handles the `executions` of a hello like reports without a `seq`.
-   * @returns the steps that handle the orders with many fills: no submit of these is sent again, so they may wait.
+   * Handles the `executions` of a hello like reports without a `seq`, then calls `done`.
+   * @returns the steps; undefined if there is nothing to handle.
    */
   handleKnown(
+    connection: SourceConnection,
+    source: Source,
+    known: readonly Known[],
+    done: () => void,
+  ): Steps | undefined {
+    if (known.length > 0) return this.#reportAll(connection, source, known, done);
+    done();
+    return undefined;
+  }
+
+  *#reportAll(
     { budget }: SourceConnection,
     source: Source,
     known: readonly Known[],
-  ): Steps | undefined {
-    const long: Known[] = [];
+    done: () => void,
+  ): Steps {
+    let short = 0;
     for (const evidence of known) {
-      if (this.#readAheadKnown(source, evidence) === undefined)
-        this.#reportKnown(budget, source, evidence);
-      else long.push(evidence);
-    }
-    return long.length === 0 ? undefined : this.#reportLong(budget, source, long);
-  }
-
-  *#reportLong(budget: Budget, source: Source, known: readonly Known[]): Steps {
-    for (const evidence of known) {
-      yield* this.#readAheadKnown(source, evidence) ?? [];
+      const ahead = this.#readAhead(source.userId, executionIdFrom(evidence.executionId));
+      if (ahead !== undefined) yield* ahead;
       this.#reportKnown(budget, source, evidence);
-      yield;
+      if (ahead !== undefined || ++short % knownPerStep === 0) yield;
     }
+    done();
   }
 
   #reportKnown(budget: Budget, source: Source, evidence: Known): void {
@@ -139,10 +147,6 @@ export class FrameHandler {
 
   #readAhead(userId: string, executionId: string | undefined): Steps | undefined {
     return executionId === undefined ? undefined : this.#deps.book.readAhead(userId, executionId);
-  }
-
-  #readAheadKnown({ userId }: Source, { executionId }: Known): Steps | undefined {
-    return this.#readAhead(userId, executionIdFrom(executionId));
   }
 
   #handleOnce(

@@ -81,7 +81,8 @@ export class Outbox {
       const backlog = connection && this.#backlogs.get(connection);
       if (source === undefined || connection === undefined) entry.unload();
       else if (backlog !== undefined) backlog.later.push(entry);
-      else if (this.#mustWait(connection, entry)) this.#sendBacklog(connection, source, [entry]);
+      else if (this.#mustWait(connection, entry))
+        this.#sendSome(connection, source, this.#addBacklog(connection, [entry]));
       else this.#send(connection, entry, request);
     }
   }
@@ -96,17 +97,31 @@ export class Outbox {
   }
 
   /**
-   * After a hello: redelivers commands that are neither acknowledged nor expired. Commands whose capability
-   * the plugin now lacks wait until their time is over.
+   * After a hello: collects the commands that are neither acknowledged nor expired. New ones wait behind them.
+   * Commands whose capability the plugin now lacks wait until their time is over.
+   * @returns begins the redelivery.
    */
-  resume(connection: SourceConnection, source: Source): void {
+  resume(connection: SourceConnection, source: Source): () => void {
     const entries = this.#deps.book.ofSource(source.userId, source.key);
+    const begins: (() => void)[] = [];
     if (source.capabilities.includes('submit')) {
-      this.#sendBacklog(connection, source, entries.filter(mayBeUndelivered));
+      const backlog = this.#addBacklog(connection, entries.filter(mayBeUndelivered));
+      begins.push(() => this.#sendSome(connection, source, backlog));
     }
     if (source.capabilities.includes('cancel')) {
-      this.#sendCancels(connection, new Set(this.#undeliveredCancels(entries)));
+      const cancels = new Set(this.#undeliveredCancels(entries));
+      this.#cancelBacklogs.set(connection, { entries: cancels, isCongested: false });
+      begins.push(() => {
+        // A change that the hello has told of sends them when it is on disk.
+        for (const entry of cancels) {
+          if (entry.pendingWrites > 0 && isWaiting(entry.record.cancel)) cancels.delete(entry);
+        }
+        this.#sendCancels(connection, cancels);
+      });
     }
+    return () => {
+      for (const begin of begins) begin();
+    };
   }
 
   /** The send buffer has drained: continues the backlog. */
@@ -142,10 +157,10 @@ export class Outbox {
     else backlog.entries.add(entry);
   }
 
-  #sendBacklog(connection: SourceConnection, source: Source, entries: BookEntry[]): void {
+  #addBacklog(connection: SourceConnection, entries: BookEntry[]): Submits {
     const backlog = { next: [], later: new Queue(entries), isCongested: false };
     this.#backlogs.set(connection, backlog);
-    this.#sendSome(connection, source, backlog);
+    return backlog;
   }
 
   /**
@@ -204,9 +219,8 @@ export class Outbox {
     const { timeouts } = this.#deps;
     return entries.filter((entry) => {
       if (!entry.isLoaded) return false;
-      const { record, pendingWrites } = entry;
-      if (isWaiting(record.cancel)) return pendingWrites === 0;
-      return timeouts.maySendCancelAgain(record);
+      const { record } = entry;
+      return isWaiting(record.cancel) || timeouts.maySendCancelAgain(record);
     });
   }
 

@@ -48,9 +48,8 @@ export function createTerminals(given: TerminalsDeps): Terminals {
     welcome(connection, source, hello) {
       given.trail.note('plugin_connected', () => connection.trail);
       presence.welcome(connection, source);
-      const steps = frames.handleKnown(connection, source, hello.executions ?? []);
-      outbox.resume(connection, source);
-      return steps;
+      const redeliver = outbox.resume(connection, source);
+      return frames.handleKnown(connection, source, hello.executions ?? [], redeliver);
     },
     readAhead: (source, frame) => frames.readAhead(source, frame),
     onFrame: (...received) => frames.handle(...received),

@@ -84,14 +84,21 @@ t.test('at the lowest rate, too, who comes back when told may connect', (t) => {
   clock.advance(budget.barredMs);
   t.ok(budget.spendUpgrade());
   t.ok(budget.spend(0), 'the frame of its hello');
-  t.ok(budget.spendHello(limits.openExecutionsPerUser.max));
+  t.ok(budget.spendHello(1_000, limits.openExecutionsPerUser.max));
   t.end();
+});
+
+t.test('a hello counts for each execution that it tells of', async (t) => {
+  const { budget } = setUp();
+  t.ok(budget.spendHello(4 * 1_000, 0));
+  t.ok(budget.spend(0, 10 * frames - 1_000));
+  t.notOk(budget.spend(0));
 });
 
 t.test('a hello counts for what the gateway has to look through', async (t) => {
   const gateway = new SimulatedGateway({ limits: { pluginFramesPerSecond: 2 } });
   (await gateway.plugin()).drop();
-  for (let i = 0; i < 2 * executionsPerFrame; i++) gateway.accept({}, () => undefined);
+  for (let i = 0; i < 2 * executionsPerFrame.open; i++) gateway.accept({}, () => undefined);
   await turns();
   const budget = gateway.core.terminals.budgets.of('u1');
   await gateway.plugin({ instanceId: 'desk-2' });

@@ -4,7 +4,7 @@ import t from 'tap';
 import { halt } from '../../src/auth/brakes.js';
 import type { Accepted } from '../../src/signals/accepted-signal.js';
 import { HeldCommits } from '../support/held-commits.js';
-import type { ScriptedPlugin } from '../support/scripted-plugin.js';
+import { helloFrame, type ScriptedPlugin } from '../support/scripted-plugin.js';
 import { SimulatedGateway, turns, dispatched, working } from '../support/simulated-gateway.js';
 
 t.test('a submit frame says what the contract says, its payload digit for digit', async (t) => {
@@ -471,6 +471,42 @@ t.test('a new connection takes the rest of a backlog over', async (t) => {
     [...plugin.submitted, ...next.submitted],
     Array.from({ length: 300 }, (_, i) => `s${i + 1}`),
   );
+});
+
+t.test('what a hello tells of is handled in steps, and nothing is sent before', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  for (let i = 0; i < 100; i++) gateway.accept({}, () => undefined);
+  await turns();
+  const ids = plugin.of('submit').map(({ executionId }) => String(executionId));
+  const told = ids.slice(0, 90);
+  const [cancelled = ''] = ids.slice(10);
+  plugin.drop();
+  const back = gateway.connect();
+  const executions = told.map((executionId) => ({ executionId, status: 'working' }));
+  const steps = back.stepsOf(JSON.stringify({ ...helloFrame, executions }));
+  assert(steps !== undefined);
+  const isWorking = (id: string): boolean => gateway.execution(id).status === 'working';
+  t.strictSame(ids.filter(isWorking), [], 'the hello’s own turn changes none');
+  const changes: number[] = [];
+  for (let before = 0, isDone = false; !isDone;) {
+    isDone = steps.next().done === true;
+    const after = told.filter(isWorking).length;
+    changes.push(after - before);
+    before = after;
+    if (isDone) break;
+    t.strictSame(back.submitted, []);
+    await gateway.submit();
+    if (changes.length === 1) await gateway.cancel(cancelled);
+  }
+  t.strictSame(changes, [32, 32, 26]);
+  await turns();
+  t.strictSame(
+    back.submitted,
+    Array.from({ length: 12 }, (_, i) => `s${91 + i}`),
+    'those that it did not tell of, then the new ones',
+  );
+  t.equal(back.of('cancel').length, 1, 'a cancel does not wait, and is sent once');
 });
 
 t.test('the cancels of many orders leave in slices', async (t) => {

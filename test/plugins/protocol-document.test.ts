@@ -115,7 +115,8 @@ t.test('numbers and names in the text', async (t) => {
   t.match(budget, `${limits.pluginBytesPerSecond.value} bytes a second`);
   t.match(budget, `may have ${limits.pluginConnectionsPerUser.value} connections`);
   t.match(budget, `counts as ${framesPerUpgrade} frames`);
-  t.match(budget, `every ${executionsPerFrame} open executions`);
+  t.match(budget, `every ${executionsPerFrame.told} entries`);
+  t.match(budget, `every ${executionsPerFrame.open} open executions`);
   t.match(budget, `${limits.sourcesPerUser.value} active sources`);
   t.match(ends, `${limits.sourcesPerUser.value} other active`);
   t.match(frames, `at most ${frameBytesMax}\nbytes`);
