@@ -1,5 +1,5 @@
 /** How many files a process may have open, and has open: each connection is one. Known on Linux only. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 
 /** The soft limit, which Node raises to the hard one when it starts; undefined where the system does not tell. */
 export function readFileLimit(pid: number | 'self'): number | undefined {
@@ -13,7 +13,14 @@ export function readFileLimit(pid: number | 'self'): number | undefined {
   }
 }
 
-/** @throws on a system without /proc. */
+/**
+ * The size of the directory is their number since Linux 6.2, and 0 before. To list ten thousand takes ten milliseconds.
+ * @throws on a system without /proc.
+ */
 export function countOpenFiles(): number {
-  return readdirSync('/proc/self/fd').length;
+  const { size } = statSync(openFiles);
+  // The listing has the directory itself, which was open for it.
+  return size > 0 ? size : readdirSync(openFiles).length - 1;
 }
+
+const openFiles = '/proc/self/fd';

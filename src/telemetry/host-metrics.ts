@@ -1,11 +1,12 @@
 /**
- * Reads metrics of the host at each scrape: disk space of the data directory, wall clock, heap limit, TLS
+ * Reads metrics of the host at each scrape: disk space of the data directory, wall clock, heap limit, open files, TLS
  * certificate. Holds the offset of the two clocks at the start, to detect clock steps.
  */
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import type { Clock } from '../lib/clock.js';
+import { countOpenFiles } from '../lib/file-limit.js';
 import { type DiskSpace, diskSpaceOf } from '../store/disk-reserve.js';
 
 export interface HostMetrics {
@@ -19,6 +20,8 @@ export interface HostMetrics {
    */
   readonly clockStepSeconds: () => number;
   readonly heapLimitBytes: () => number;
+  /** Of this process; undefined where the system does not tell. */
+  readonly openFiles: () => number | undefined;
   /** Expiry of the served certificate in Unix seconds; undefined without TLS. */
   readonly certificateExpirySeconds: number | undefined;
 }
@@ -38,6 +41,7 @@ export function createHostMetrics({ dataDir, tlsCert, clock }: HostMetricsOption
     wallClockSeconds: () => clock.now() / 1000,
     clockStepSeconds: () => (offsetMs() - offsetAtStartMs) / 1000,
     heapLimitBytes: () => getHeapStatistics().heap_size_limit,
+    openFiles: process.platform === 'linux' ? countOpenFiles : () => undefined,
     // Read once, like the native server does: a renewed file is not served before a restart.
     certificateExpirySeconds: tlsCert === undefined ? undefined : expiryOf(tlsCert),
   };

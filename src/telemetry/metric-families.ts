@@ -87,6 +87,7 @@ export const families: readonly Family[] = [
   { name: 'wall_clock_seconds', type: 'gauge', help: 'Unix time of this machine.', read: (_, g) => [{ value: g.hostMetrics.wallClockSeconds() }] },
   { name: 'clock_step_seconds', type: 'gauge', help: 'Net step of the wall clock since the start; forwards is positive.', read: (_, g) => [{ value: g.hostMetrics.clockStepSeconds() }] },
   { name: 'nodejs_heap_size_limit_bytes', type: 'gauge', help: 'Heap limit of Node; a process that exceeds it crashes.', read: (_, g) => [{ value: g.hostMetrics.heapLimitBytes() }] },
+  { name: 'process_open_fds', type: 'gauge', help: 'Open file descriptors of the process: each connection is one.', read: (_, g) => valueIfKnown(g.hostMetrics.openFiles()) },
   { name: 'tls_certificate_expiry_timestamp_seconds', type: 'gauge', help: 'Unix time at which the served certificate expires; absent without TLS.', read: (_, g) => valueIfKnown(g.hostMetrics.certificateExpirySeconds) },
   { name: 'open_streams', type: 'gauge', help: 'Open event streams.', read: (_, g) => [{ value: g.openStreams() }] },
   { name: 'plugin_upgrades_refused_total', type: 'counter', help: 'Refused connections of plugins, by reason; "invalid_session": the session has expired or was revoked, and the terminal must log in again.', read: (i) => countedSamples('reason', i.upgradesRefused) },

@@ -20,11 +20,11 @@ const scrapeLifetimeMs = 1_000;
 
 export function createMetrics(instruments: Instruments, gauges: Gauges, clock: Clock): Metrics {
   const registry = new Registry();
+  addProcessMetrics(registry);
   for (const family of families) {
     register(registry, family, () => family.read(instruments, gauges));
   }
   register(registry, eventLoopFamily, createEventLoopSamples(clock));
-  addProcessMetrics(registry);
 
   let scrapedAt = -Infinity;
   let text = Promise.resolve('');
@@ -99,10 +99,13 @@ function createEventLoopSamples(clock: Clock): () => Sample[] {
   };
 }
 
-/** Adds prom-client's process metrics, without its event-loop lag, which is NaN without a tick. */
+/** Of prom-client's: the lag is NaN without a tick, and the open files are listed one by one, to be counted. */
+const unused = ['nodejs_eventloop_lag', 'process_open_fds'].map((name) => prefix + name);
+
+/** Adds prom-client's process metrics, without the unused ones. */
 function addProcessMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry, prefix });
   for (const { name } of registry.getMetricsAsArray()) {
-    if (name.startsWith(`${prefix}nodejs_eventloop_lag`)) registry.removeSingleMetric(name);
+    if (unused.some((start) => name.startsWith(start))) registry.removeSingleMetric(name);
   }
 }

@@ -1,3 +1,5 @@
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import t from 'tap';
 import { streamEnds } from '../../src/events/event-streams.js';
@@ -39,6 +41,7 @@ const gauges: Gauges = {
     wallClockSeconds: () => 1_750_000_001,
     clockStepSeconds: () => -3.5,
     heapLimitBytes: () => 2_000_000,
+    openFiles: () => 40,
     certificateExpirySeconds: 1_800_000_000,
   },
 };
@@ -197,6 +200,7 @@ t.test('each instrument and each gauge is shown under its own name', async (t) =
     connectionsRefused: 'signalbox_connections_refused_total',
     signalsAccepted: 'signalbox_signals_accepted_total',
     framesRejected: 'signalbox_plugin_frames_rejected_total',
+    framesRepeated: 'signalbox_plugin_frames_repeated_total',
     reportsIgnored: 'signalbox_reports_ignored_total',
     fillsDuplicate: 'signalbox_fills_duplicate_total',
     submitsSent: 'signalbox_submits_sent_total',
@@ -227,9 +231,16 @@ t.test('each instrument and each gauge is shown under its own name', async (t) =
   t.equal(await valueOf(metrics, 'signalbox_hash_pool_queue'), 3);
   t.equal(await valueOf(metrics, 'signalbox_open_executions'), 4);
   t.equal(await valueOf(metrics, 'signalbox_store_size_bytes'), 36_864);
+  t.equal(await valueOf(metrics, 'signalbox_index_lag_seconds'), 0.12);
+  t.equal(await valueOf(metrics, 'signalbox_index_waiting_bytes'), 4_096);
   t.equal(await valueOf(metrics, 'signalbox_open_streams'), 5);
   t.equal(await valueOf(metrics, 'signalbox_hash_pool_queue_max'), 64);
   t.equal(await valueOf(metrics, 'signalbox_ready'), 1);
+  t.equal(await valueOf(metrics, 'signalbox_trading_halted'), 1);
+  t.equal(await valueOf(metrics, 'signalbox_public_api_disabled'), 1);
+  t.equal(await valueOf(metrics, 'signalbox_commit_age_seconds'), 2.5);
+  t.equal(await valueOf(metrics, 'signalbox_retention_lag_seconds'), 61.5);
+  t.equal(await valueOf(metrics, 'signalbox_retention_removed_records_total'), 16_000);
   t.equal(await valueOf(metrics, 'signalbox_last_commit_timestamp_seconds'), 1_750_000_000.5);
   t.equal(await valueOf(metrics, 'signalbox_build_info', { version: '1.2.3' }), 1);
   t.equal(await valueOf(metrics, 'signalbox_disk_free_bytes'), 40_000);
@@ -237,6 +248,7 @@ t.test('each instrument and each gauge is shown under its own name', async (t) =
   t.equal(await valueOf(metrics, 'signalbox_wall_clock_seconds'), 1_750_000_001);
   t.equal(await valueOf(metrics, 'signalbox_clock_step_seconds'), -3.5);
   t.equal(await valueOf(metrics, 'signalbox_nodejs_heap_size_limit_bytes'), 2_000_000);
+  t.equal(await valueOf(metrics, 'signalbox_process_open_fds'), 40);
   const expiry = 'signalbox_tls_certificate_expiry_timestamp_seconds';
   t.equal(await valueOf(metrics, expiry), 1_800_000_000);
 });
@@ -260,6 +272,23 @@ t.test(
     t.equal(await valueOf(metrics, 'signalbox_ready'), 0);
   },
 );
+
+t.test('a scrape does not list the open files, of which each connection is one', async (t) => {
+  const { metrics } = made();
+  const { readdirSync } = fs;
+  const listed: string[] = [];
+  fs.readdirSync = ((path: string, ...options: []) => {
+    listed.push(path);
+    return readdirSync(path, ...options);
+  }) as typeof readdirSync;
+  syncBuiltinESMExports();
+  t.teardown(() => {
+    fs.readdirSync = readdirSync;
+    syncBuiltinESMExports();
+  });
+  await metrics.scrape();
+  t.same(listed, []);
+});
 
 t.test('every execution status is a series from the start', async (t) => {
   const { instruments, metrics } = made();
