@@ -80,7 +80,8 @@ const securitySchemes = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'svc_api_<SECRET>',
-    description: 'An API key. Each operation names the scope that the key needs.',
+    description:
+      'An API key. The description of each operation names the scope that the key needs.',
   },
 } as const satisfies Record<Exclude<Route['credential'], 'none'>, object>;
 
@@ -102,7 +103,7 @@ function operationOf(route: Route): object {
     operationId: route.operation,
     tags: [text.tag],
     summary: text.summary,
-    description: text.description,
+    description: scope === null ? text.description : `${text.description} Scope: \`${scope}\`.`,
     security: credential === 'none' ? [] : [{ [credential]: scope === null ? [] : [scope] }],
     parameters: parameters.map((name) => ({ $ref: `#/components/parameters/${name}` })),
     ...(schema && {

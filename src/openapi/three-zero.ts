@@ -95,7 +95,7 @@ function mapValues(table: Schema, convert: (value: unknown) => unknown): Schema 
   return Object.fromEntries(Object.entries(table).map(([key, value]) => [key, convert(value)]));
 }
 
-/** Outside of the schemas only two fields of `info` differ. */
+/** Outside of the schemas two fields of `info` differ, and the scopes, which the descriptions name, too, are left out. */
 export function toOpenApi30(document: OpenApiDocument): Schema {
   const { info, components, ...rest } = document;
   const { schemas = {}, ...others } = components;
@@ -103,11 +103,11 @@ export function toOpenApi30(document: OpenApiDocument): Schema {
   const { license, ...told } = info as Schema & { license: Schema };
   const said = Object.fromEntries(Object.entries(told).filter(([field]) => field !== 'summary'));
   return {
-    ...(withSchemas(rest, converter) as Schema),
+    ...(converted(rest, converter) as Schema),
     openapi: '3.0.3',
     info: { ...said, license: { name: license['name'], url: licenseUrl } },
     components: {
-      ...(withSchemas(others, converter) as Schema),
+      ...(converted(others, converter) as Schema),
       schemas: converter.table(schemas),
     },
   };
@@ -115,14 +115,20 @@ export function toOpenApi30(document: OpenApiDocument): Schema {
 
 const licenseUrl = 'https://www.apache.org/licenses/LICENSE-2.0';
 
-/** Converts the value of each `schema`, at any depth. */
-function withSchemas(value: unknown, converter: Converter): unknown {
-  if (Array.isArray(value)) return value.map((item) => withSchemas(item, converter));
+const fields: Readonly<Record<string, (value: unknown, converter: Converter) => unknown>> = {
+  schema: (value, converter) => converter.schema(value as Schema),
+  // In 3.0 only OAuth 2 has scopes; those of another scheme make the document invalid.
+  security: (value) => (value as Schema[]).map((schemes) => mapValues(schemes, () => [])),
+};
+
+/** Converts the value of each of the `fields`, at any depth. */
+function converted(value: unknown, converter: Converter): unknown {
+  if (Array.isArray(value)) return value.map((item) => converted(item, converter));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, part]) => [
       key,
-      key === 'schema' ? converter.schema(part as Schema) : withSchemas(part, converter),
+      fields[key]?.(part, converter) ?? converted(part, converter),
     ]),
   );
 }

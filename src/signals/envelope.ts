@@ -25,7 +25,7 @@ function text(maxLength: number, description: string, example: string) {
 
 export function envelopeSchema(limits: Limits) {
   const fields = {
-    v: Type.Literal(1, { description: 'Version of the envelope.' }),
+    v: Type.Unsafe<1>({ type: 'integer', const: 1, description: 'Version of the envelope.' }),
     signalId: text(limits.signalIdLengthMax, 'Unique per user.', 'trend-7-0001'),
     ts: Type.Integer({
       minimum: 0,

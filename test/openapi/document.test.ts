@@ -122,6 +122,10 @@ t.test('the limits in force stand in the schemas and in x-limits', async (t) => 
   for (const name of limitNames) t.equal(told[name].value, limits[name], name);
 });
 
+t.test('the version of an envelope is an integer, and so it is in typed clients', async (t) => {
+  t.match(schemas.SignalEnvelope.properties.v, { type: 'integer', const: 1 });
+});
+
 t.test('the platforms in force are named', async (t) => {
   const { info } = documentOf(shippedLimits(), [{ token: 'desk_x', account: 'named' }]);
   t.match(info.description, '`desk_x`');

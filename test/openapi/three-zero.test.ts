@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { OpenApiDocument } from '../../src/openapi/document.js';
 import { toOpenApi30 } from '../../src/openapi/three-zero.js';
+import { routes } from '../../src/routes.js';
 import { apiDocument } from '../support/api-document.js';
 
 const others = {
@@ -117,6 +118,15 @@ t.test('the license is named by its address, and there is no summary', async (t)
   t.equal(openapi, '3.0.3');
   t.same(Object.keys(info.license), ['name', 'url']);
   t.notOk('summary' in info);
+});
+
+t.test('no scope stands at a scheme that has none in 3.0, but in the description', async (t) => {
+  const { paths } = toOpenApi30(apiDocument) as any;
+  for (const { path, method, credential, scope } of routes) {
+    const operation = paths[path.replace(/:(\w+)/g, '{$1}')][method.toLowerCase()];
+    t.same(operation.security, credential === 'none' ? [] : [{ [credential]: [] }]);
+    if (scope !== null) t.match(operation.description, `Scope: \`${scope}\`.`);
+  }
 });
 
 t.test('paths, parameters and examples are those of 3.1', async (t) => {
