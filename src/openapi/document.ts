@@ -61,6 +61,8 @@ function descriptionOf({ platforms }: DocumentDeps): string {
     'Every GET also supports HEAD. Times are ISO 8601 in UTC.',
     'A path that is not in this document, except `/plugin/v1` of the terminal plugins, gets 404 `not_found`; a ' +
       'method that is not in it gets 405 `method_not_allowed` with an `Allow` header.',
+    'The HTTP parser itself refuses a malformed head with 400, one of more than 4096 bytes or 98 headers with 431, and ' +
+      'what is not HTTP/1.1 with 505, without JSON and without `X-Trace-Id`, and closes the connection.',
     'Enumerations in answers are open: `Known…` has the values of this version, and clients must accept others. The ' +
       'same holds for error codes and for the `event` of a terminal event.',
     'A proxy in front may answer in place of the gateway, with codes of its own: those of the shipped HAProxy ' +

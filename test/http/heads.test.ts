@@ -1,5 +1,7 @@
 /** Heads of requests: reuse of connections, pipelining, cuts, size, and what is no HTTP/1.1. */
+import { readFileSync } from 'node:fs';
 import t from 'tap';
+import { apiDocument } from '../support/api-document.js';
 import { createKey, get, signal, submit } from '../support/api.js';
 import { isOlderBinary } from '../support/older-binary.js';
 import { rawCall, RawClient, request } from '../support/raw-client.js';
@@ -175,6 +177,26 @@ t.test('a head that is too large gets 431 and a close, and nobody else suffers',
     const text = await client.closed();
     t.match(text, /^HTTP\/1\.1 431 /, name);
     t.equal((await get(url, sources, key)).status, 200);
+  }
+});
+
+t.test('the parser’s own answers are the three that the document and the guide name', async (t) => {
+  const { description } = apiDocument['info'] as { description: string };
+  const guide = readFileSync(new URL('../../../ops/api-guide.md', import.meta.url), 'utf8');
+  for (const [status, bytes] of [
+    [400, `GET ${sources} HTTP/1.1\r\n${authorization}\r\n\r\n`],
+    [431, request('GET', sources, [authorization, `X-Pad: ${'x'.repeat(5_000)}`])],
+    [505, `GET ${sources} HTTP/1.0\r\nHost: x\r\n${authorization}\r\n\r\n`],
+  ] as const) {
+    const client = await RawClient.connect(url);
+    await client.send(bytes);
+    const text = await client.closed();
+    t.match(text, new RegExp(`^HTTP/1\\.1 ${status} `));
+    t.notMatch(text, /^x-trace-id:|application[/]json/im, `${status}`);
+    for (const page of [description, guide]) {
+      const [own = ''] = /^The HTTP parser itself .*?connection[^.]*\./ms.exec(page) ?? [];
+      t.match(own, `with ${status}`);
+    }
   }
 });
 
