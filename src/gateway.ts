@@ -282,6 +282,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
         log.warn({ err: error }, 'the last uses of API keys could not be written');
       });
       await closeAll();
+      trail.tellOmitted();
       log.info('stopped');
     },
   };

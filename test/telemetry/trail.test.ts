@@ -70,6 +70,22 @@ t.test(
   },
 );
 
+t.test('what was left out is counted by event, once, also before its second is over', async (t) => {
+  const { clock, lines, trail } = setUp();
+  for (let i = 0; i < trailLinesPerSecond + 2; i++) trail.note('refused', refusal);
+  for (let i = 0; i < trailLinesPerSecond + 3; i++) trail.note('resumed', {});
+  trail.tellOmitted();
+  const counts = lines.filter(({ event }) => event === 'omitted');
+  t.match(counts, [
+    { of: 'refused', lines: 2 },
+    { of: 'resumed', lines: 3 },
+  ]);
+  const { length } = lines;
+  trail.tellOmitted();
+  clock.advance(5_000);
+  t.equal(lines.length, length);
+});
+
 t.test('below the level of the log nothing is made', async (t) => {
   const { clock, lines, trail } = setUp('warn');
   for (let i = 0; i < 200; i++) trail.note('refused', () => t.fail('not asked') as never);

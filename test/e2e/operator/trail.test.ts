@@ -147,15 +147,24 @@ t.test('what happened is found in the log', async (t) => {
     t.equal(eventLines(), before + 1);
   });
 
-  t.test('every refusal of a flood is written or counted', async (t) => {
-    const before = linesWith({ event: 'refused' }).length;
-    await Promise.all(Array.from({ length: 300 }, () => get(url, '/api/v1/flood')));
-    await eventually(() => {
-      const found: { lines: number }[] = linesWith({ event: 'omitted', of: 'refused' });
-      const omitted = found.reduce((sum, { lines }) => sum + lines, 0);
-      return linesWith({ event: 'refused' }).length - before + omitted === 300;
-    });
-    const metrics = await (await fetch(`${gateway.process.opsUrl}/metrics`)).text();
-    t.match(metrics, /^signalbox_refusals_total\{code="not_found"\} [3-9]\d\d$/m);
-  });
+  t.test(
+    'every refusal of a flood is written or counted, also when the gateway ends',
+    async (t) => {
+      const told = (): number => {
+        const omitted: { lines: number }[] = linesWith({ event: 'omitted', of: 'refused' });
+        return (
+          linesWith({ event: 'refused' }).length + omitted.reduce((n, { lines }) => n + lines, 0)
+        );
+      };
+      const flood = () => Promise.all(Array.from({ length: 300 }, () => get(url, '/api/v1/flood')));
+      const before = told();
+      await flood();
+      await eventually(() => told() === before + 300);
+      const metrics = await (await fetch(`${gateway.process.opsUrl}/metrics`)).text();
+      t.match(metrics, /^signalbox_refusals_total\{code="not_found"\} [3-9]\d\d$/m);
+      await flood();
+      t.equal(await gateway.process.stop(), 0);
+      await eventually(() => told() === before + 600);
+    },
+  );
 });
