@@ -17,11 +17,11 @@ import { reasonCodes, type ReasonCode } from '../model/reason-codes.js';
 export interface Instruments {
   /** Answered requests by operation and status; status 0 means that the client disconnected. */
   readonly requests: RequestCounts;
-  /** Seconds from a request's head until its response is written or its stream opened, one histogram per operation. */
+  /** Seconds from a request's head until its response is written, its stream opened or its client gone, by operation. */
   readonly requestLatency: readonly Histogram[];
   /** Counts one request. @param routeIndex its index in the route table; -1 for no route. */
   readonly requestEnded: (routeIndex: number, status: number, seconds: number) => void;
-  /** Seconds from a signal's head to its 202. */
+  /** Seconds from a signal's body, once it has arrived, to its 202. */
   readonly acceptLatency: Histogram;
   /** Seconds from the first write of a commit until its flush. */
   readonly commitLatency: Histogram;

@@ -45,8 +45,8 @@ export interface Family {
 
 // oxfmt-ignore
 export const families: readonly Family[] = [
-  { name: 'http_requests_total', type: 'counter', help: 'Answered requests, by operation and status; an event stream counts when it opens. Status "aborted" means that the client disconnected before the response.', read: requestSamples },
-  { name: 'http_request_duration_seconds', type: 'histogram', help: 'Time from the head of a request until its response is written, or its event stream opened.', read: requestLatencySamples },
+  { name: 'http_requests_total', type: 'counter', help: 'Answered requests, by operation and status; an event stream counts when it opens. Status "aborted" means that the client disconnected before the response. What the HTTP parser itself refuses is not counted.', read: requestSamples },
+  { name: 'http_request_duration_seconds', type: 'histogram', help: 'Time from the head of a request until its response is written, its event stream opened, or its client has left.', read: requestLatencySamples },
   { name: 'accept_duration_seconds', type: 'histogram', help: 'Time from the body of a signal, once it has arrived, to its 202: what a slow client takes is not in it.', read: (i) => histogramSamples(i.acceptLatency) },
   { name: 'commit_duration_seconds', type: 'histogram', help: 'Time from the first write of a commit until it is flushed to disk.', read: (i) => histogramSamples(i.commitLatency) },
   { name: 'log_flush_duration_seconds', type: 'histogram', help: 'Duration of a write of the log, which makes a group of commits durable.', read: (i) => histogramSamples(i.flushLatency) },

@@ -76,6 +76,22 @@ t.test('every error stands under its own status, in an envelope of its route', a
   );
 });
 
+t.test('a message names no field that its answer does not have', async (t) => {
+  for (const methods of Object.values<any>(document.paths)) {
+    for (const { operationId, responses } of Object.values<any>(methods)) {
+      for (const { content } of Object.values<any>(responses)) {
+        const { examples = {} } = content?.['application/json'] ?? {};
+        for (const [code, { value }] of Object.entries<any>(examples)) {
+          const body = value.error ?? value;
+          for (const [field] of body.message.matchAll(/\b(?:details|errors|traceId)\b/g)) {
+            t.ok(field in body, `${operationId}: ${code} names ${field}`);
+          }
+        }
+      }
+    }
+  }
+});
+
 t.test(
   'the codes of the proxy in front are those of its configuration, and none of the gateway’s',
   async (t) => {
