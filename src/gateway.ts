@@ -135,8 +135,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     },
     onError: (error, operation) => unexpected({ err: error, operation }, 'an operation failed'),
   });
-  const traceIds = createTraceIds();
-  const nextTraceId = (traceparent: string): string => traceIds.next(traceparent);
+  const nextTraceId = createTraceIds();
   const addressOf = createAddressOf(settings.trustProxy);
   const isDraining = (): boolean => state === 'draining';
   const http = createHttpServer({

@@ -16,15 +16,13 @@ const traceparentPattern =
 const digits = Array.from({ length: 4_096 }, (_, bits) => bits.toString(16).padStart(3, '0'));
 const lowCounts = 4_096 * 4_096;
 
-export interface TraceIds {
-  /**
-   * @param traceparent the request's header; '' when it has none.
-   * @returns 32 lower-case hex digits.
-   */
-  next(traceparent: string): string;
-}
+/**
+ * @param traceparent the request's header; '' when it has none.
+ * @returns 32 lower-case hex digits.
+ */
+type NextTraceId = (traceparent: string) => string;
 
-export function createTraceIds(): TraceIds {
+export function createTraceIds(): NextTraceId {
   const processId = randomHex(8);
   let high = 0;
   let low = 0;
@@ -34,17 +32,13 @@ export function createTraceIds(): TraceIds {
     return `${processId}${(high + 1).toString(16).padStart(10, '0')}`;
   }
 
-  return {
-    next(traceparent) {
-      if (traceparent !== '' && traceparentPattern.test(traceparent)) {
-        return traceparent.slice(3, 35);
-      }
-      if (low === lowCounts) {
-        low = 0;
-        prefix = prefixOf(++high);
-      }
-      const count = low++;
-      return `${prefix}${digits[count >> 12] as string}${digits[count & 4_095] as string}`;
-    },
+  return (traceparent) => {
+    if (traceparent !== '' && traceparentPattern.test(traceparent)) return traceparent.slice(3, 35);
+    if (low === lowCounts) {
+      low = 0;
+      prefix = prefixOf(++high);
+    }
+    const count = low++;
+    return `${prefix}${digits[count >> 12] as string}${digits[count & 4_095] as string}`;
   };
 }
