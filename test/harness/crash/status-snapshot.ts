@@ -1,5 +1,8 @@
-/** A snapshot of the last read statuses of all executions that may still change. */
-import type { Ledger } from './ledger.js';
+/**
+ * A snapshot of the last read statuses of all executions that may still change. It holds their requests, because the
+ * ledger lets go of a request as soon as its last change is read.
+ */
+import type { AcceptedRequest, Ledger } from './ledger.js';
 
 export interface StatusChange {
   readonly user: string;
@@ -9,11 +12,11 @@ export interface StatusChange {
 }
 
 export class StatusSnapshot {
-  readonly #ledger: Pick<Ledger, 'moving'>;
+  readonly #requests: readonly AcceptedRequest[];
   readonly #statuses: ReadonlyMap<string, string>;
 
-  constructor(ledger: Pick<Ledger, 'moving'>) {
-    this.#ledger = ledger;
+  constructor({ moving }: Pick<Ledger, 'moving'>) {
+    this.#requests = [...moving];
     this.#statuses = new Map(
       this.#read().map(({ executionId, status }) => [executionId, status] as const),
     );
@@ -28,7 +31,7 @@ export class StatusSnapshot {
   }
 
   #read(): StatusChange[] {
-    return [...this.#ledger.moving].flatMap(({ user, history }) =>
+    return this.#requests.flatMap(({ user, history }) =>
       (history.last?.executions ?? []).map(({ executionId, status }) => ({
         user,
         executionId,
