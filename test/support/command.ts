@@ -1,6 +1,7 @@
 /** The command `signalbox` in a process of its own, while the test goes on. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { endWithTest } from './end-with-test.js';
 import { signalboxIn, type CliResult } from './in-process.js';
 import { signalbox } from './signalbox.js';
 
@@ -15,10 +16,7 @@ export interface RunningCommand {
 export function startCommand(args: readonly string[], input = ''): RunningCommand {
   // The test runner would load itself into the command and take signals from it.
   const env = { ...process.env, NODE_OPTIONS: '' };
-  const child = spawn(process.execPath, [signalbox, ...args], {
-    env,
-    stdio: 'pipe',
-  });
+  const child = endWithTest(spawn(process.execPath, [signalbox, ...args], { env, stdio: 'pipe' }));
   // A command that does not read, or was killed, leaves its input behind.
   child.stdin.on('error', () => undefined).end(input);
   let stdout = '';

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { watchAnswersOf } from './answer-watch.js';
+import { endWithTest } from './end-with-test.js';
 import { type CliResult, signalboxIn } from './in-process.js';
 import { signalbox } from './signalbox.js';
 
@@ -58,11 +59,13 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
   // The test runner would load itself into the gateway and take signals from it (SIGXFSZ among them).
   const shell = 'ulimit -f "$0"; export NODE_OPTIONS="$1"; shift; exec "$@"';
   const nodeOptions = options.environment?.['NODE_OPTIONS'] ?? '';
-  const child = spawn('/bin/sh', ['-c', shell, `${limit}`, nodeOptions, ...command], {
-    env: { ...process.env, ...options.environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
-  });
+  const child = endWithTest(
+    spawn('/bin/sh', ['-c', shell, `${limit}`, nodeOptions, ...command], {
+      env: { ...process.env, ...options.environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
+    }),
+  );
   options.onSpawn?.(child);
   const ended = once(child, 'exit') as Promise<[number | null]>;
   let log = '';

@@ -22,10 +22,8 @@ t.test(`all that was acknowledged before a backup began is in it (seed ${seed})`
   const verdict = new Verdict();
   const run = await openTestRun(seed, join(directory, 'data'), verdict);
   const { gateway, ledger, load, terminals } = run;
-  t.teardown(() => {
-    gateway.killNow();
-    terminals.end();
-  });
+  t.teardown(() => gateway.kill());
+  t.teardown(() => terminals.end());
   terminals.connectTo(gateway.url);
   await terminals.waitUntilIdle();
   terminals.startLoad();

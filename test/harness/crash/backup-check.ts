@@ -40,7 +40,6 @@ export class BackupCheck {
   readonly #deps: BackupCheckDeps;
   #count = 0;
   #underWay: RunningBackup | undefined;
-  #gateway: GatewayProcess | undefined;
 
   constructor(deps: BackupCheckDeps) {
     this.#deps = deps;
@@ -89,11 +88,6 @@ export class BackupCheck {
     if (verdict.violations.length === 0) rmSync(directory, { recursive: true, force: true });
   }
 
-  /** Kills the gateway of a copy when this process exits. */
-  killNow(): void {
-    this.#gateway?.process.kill('SIGKILL');
-  }
-
   async #inspectWhole(
     directory: string,
     acknowledged: AcknowledgedState,
@@ -102,17 +96,17 @@ export class BackupCheck {
     const { ledger, traders } = this.#deps;
     this.whole++;
     await checkWithDoctor(directory, ledger.verdict, 'a copy is well');
-    this.#gateway = await start(directory);
-    ledger.verdict.hold('a copy can be started with', this.#gateway !== undefined, () => directory);
-    if (this.#gateway === undefined) return;
-    await this.#openApi(directory, this.#gateway.url);
-    await acknowledged.inspect(this.#gateway.url, traders, ledger.verdict);
+    const gateway = await start(directory);
+    ledger.verdict.hold('a copy can be started with', gateway !== undefined, () => directory);
+    if (gateway === undefined) return;
+    await this.#openApi(directory, gateway.url);
+    await acknowledged.inspect(gateway.url, traders, ledger.verdict);
     for (const [tenant, state] of tenants) {
       // The backup may or may not hold a change that was made since it began.
       if (!tenant.isCertain || tenant.state !== state) continue;
-      await tenant.inspect(this.#gateway.url, 'a copy has what the operator did before');
+      await tenant.inspect(gateway.url, 'a copy has what the operator did before');
     }
-    await this.#gateway.kill();
+    await gateway.kill();
   }
 
   /** The Public API may have been closed at the moment of the backup. */
@@ -129,9 +123,9 @@ export class BackupCheck {
     const again = await new CliCommand(this.#deps.dataDir, ['backup', directory]).ended;
     verdict.hold('what was cut off is not written over', again.code === 1, () => again);
     await checkWithDoctor(directory, verdict, 'what was cut off is no backup', false);
-    this.#gateway = await start(directory);
-    verdict.hold('nothing starts with what was cut off', this.#gateway === undefined, () => files);
-    await this.#gateway?.kill();
+    const gateway = await start(directory);
+    verdict.hold('nothing starts with what was cut off', gateway === undefined, () => files);
+    await gateway?.kill();
     verdict.hold(
       'looking makes no backup of it',
       !existsSync(join(directory, 'data.mdb')),

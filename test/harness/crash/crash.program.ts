@@ -13,21 +13,16 @@ import { faultWeights } from './faults.js';
 
 await runHarness(
   'fault',
-  { rounds: '10', faults: '' },
-  async ({ options, seed, directory, verdict, atExit }) => {
-    const rounds = Number(options.rounds);
+  { rounds: 10, faults: '' },
+  async ({ options: { rounds, faults: parts }, seed, directory, verdict }) => {
     const isClean = (): boolean => verdict.violations.length === 0;
     const run = await openTestRun(seed, join(directory, 'data'), verdict);
     const { gateway, consistency, ledger, readers, operator, retention, backups } = run;
-    atExit(() => {
-      gateway.killNow();
-      backups.killNow();
-    });
     run.terminals.connectTo(gateway.url);
     await run.terminals.waitUntilIdle();
     await readers.connectTo(gateway.url, gateway.starts);
     await operator.open();
-    const faults = pickKinds(run.chance.child('faults'), faultWeights, options.faults);
+    const faults = pickKinds(run.chance.child('faults'), faultWeights, parts);
     for (verdict.round = 1; verdict.round <= rounds && isClean(); verdict.round++) {
       const startedAt = performance.now();
       const summary = await runRound(run, faults.next().value);

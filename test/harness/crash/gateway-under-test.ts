@@ -71,11 +71,6 @@ export class GatewayUnderTest {
     }
   }
 
-  /** Kills the gateway when this process exits. */
-  killNow(): void {
-    this.#gateway?.process.kill('SIGKILL');
-  }
-
   async kill(): Promise<void> {
     this.#checkAlive();
     await this.#strike();

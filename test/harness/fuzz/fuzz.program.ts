@@ -19,7 +19,7 @@ const targets: Readonly<Record<string, Target>> = {
   readers: fuzzReaders,
 };
 
-await runHarness('fuzz', { target: '', inputs: '500', attacks: '' }, async (run) => {
+await runHarness('fuzz', { target: '', inputs: 500, attacks: '' }, async (run) => {
   const { target, inputs } = run.options;
   const wanted = target === '' ? Object.keys(targets) : [target];
   const unknown = wanted.find((name) => !Object.hasOwn(targets, name));
@@ -29,7 +29,7 @@ await runHarness('fuzz', { target: '', inputs: '500', attacks: '' }, async (run)
   for (const name of wanted) {
     if (run.verdict.violations.length > 0) break;
     const startedAt = performance.now();
-    const summary = await (targets[name] as Target)(run, Number(inputs));
+    const summary = await (targets[name] as Target)(run, inputs);
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
     console.log(`${name}: ${summary}; ${seconds} s, ${run.verdict.checks} checks so far`);
   }

@@ -50,11 +50,7 @@ export class FuzzedGateway {
   ): Promise<FuzzedGateway> {
     const dataDir = join(run.directory, name);
     for (const email of emails) await addUser(dataDir, email);
-    const process = await startGateway({
-      dataDir,
-      config: { limits, plans },
-      onSpawn: (child) => run.atExit(() => child.kill('SIGKILL')),
-    });
+    const process = await startGateway({ dataDir, config: { limits, plans } });
     return new FuzzedGateway(run, dataDir, process);
   }
 

@@ -47,6 +47,20 @@ export function chooseCuts(recorder: Recorder, count: number, chance: Chance): C
   return [...systematic, ...random].sort((a, b) => a.at - b.at);
 }
 
+/** Takes each cut at the first moment that is not before it: several events may pass between two moments. */
+export function* takeCuts<Moment extends { readonly calls: { readonly now: number } }>(
+  moments: Iterable<Moment>,
+  cuts: readonly Cut[],
+): Generator<Moment & Pick<Cut, 'fate'>> {
+  let next = 0;
+  for (const moment of moments) {
+    for (let cut = cuts[next]; cut !== undefined && cut.at <= moment.calls.now; cut = cuts[next]) {
+      next++;
+      yield { ...moment, fate: cut.fate };
+    }
+  }
+}
+
 function cutsAt(moments: readonly number[], fate: FateName): Cut[] {
   return moments.map((at) => ({ at, fate }));
 }

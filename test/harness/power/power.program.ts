@@ -7,7 +7,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ledger } from '../crash/ledger.js';
 import { runHarness } from '../harness-run.js';
-import { chooseCuts } from './cuts.js';
+import { chooseCuts, takeCuts } from './cuts.js';
 import { JudgeProcess } from './judge-process.js';
 import { leaveDirectory } from './power-cut.js';
 import { judgeRealStart } from './real-start.js';
@@ -20,9 +20,8 @@ const realStartEvery = 100;
 
 await runHarness(
   'power',
-  { directories: '100' },
-  async ({ options, chance, directory, verdict, atExit }) => {
-    const wanted = Number(options.directories);
+  { directories: 100 },
+  async ({ options: { directories: wanted }, chance, directory, verdict }) => {
     const isClean = (): boolean => verdict.violations.length === 0;
     let made = 0;
     while (made < wanted && isClean()) {
@@ -37,11 +36,10 @@ await runHarness(
       const own = chance.child(`${verdict.round}`);
       const place = join(directory, `recording-${verdict.round}`);
       mkdirSync(place);
-      const { recorder, facts } = await makeRecording(place, own, verdict, atExit);
+      const { recorder, facts } = await makeRecording(place, own, verdict);
       const factsFile = join(place, 'facts.json');
       writeFileSync(factsFile, JSON.stringify(facts));
       const judge = new JudgeProcess(factsFile);
-      atExit(() => judge.end());
       const ledger = new Ledger(verdict, new Map());
       const cuts = chooseCuts(recorder, count, own.child('cuts'));
       console.log(
@@ -49,21 +47,22 @@ await runHarness(
           `${facts.answers.length} answers with 202, ${facts.changes.length} changes by commands`,
       );
       let number = 0;
-      for (const { disk, calls, time } of recorder.replay()) {
-        for (let cut = cuts[number]; cut?.at === calls.now && isClean(); cut = cuts[number]) {
-          const { at, fate } = cut;
-          const left = join(place, `cut-${++number}`);
-          leaveDirectory(left, disk, calls, fate, own.child(`cut ${number}`));
-          const dataDir = join(left, 'data');
-          await judge.judge({ dataDir, at, time }, verdict);
-          if (number % realStartEvery === 0) {
-            await judgeRealStart(dataDir, at, facts, ledger, verdict);
-          }
-          if (isClean()) rmSync(left, { recursive: true });
-          else console.log(`cut ${number} after event ${at}, leaving ${fate}: ${left}`);
+      for (const { disk, calls, time, fate } of takeCuts(recorder.replay(), cuts)) {
+        if (!isClean()) break;
+        const at = calls.now;
+        const left = join(place, `cut-${++number}`);
+        leaveDirectory(left, disk, calls, fate, own.child(`cut ${number}`));
+        const dataDir = join(left, 'data');
+        await judge.judge({ dataDir, at, time }, verdict);
+        if (number % realStartEvery === 0) {
+          await judgeRealStart(dataDir, at, facts, ledger, verdict);
         }
+        if (isClean()) rmSync(left, { recursive: true });
+        else console.log(`cut ${number} after event ${at}, leaving ${fate}: ${left}`);
       }
       judge.end();
+      const isTried = number === cuts.length || !isClean();
+      verdict.hold('every cut is tried', isTried, () => cuts[number]);
       if (isClean()) rmSync(place, { recursive: true });
     }
   },

@@ -103,21 +103,21 @@ export class Recorder {
     await this.#read();
   }
 
-  killNow(): void {
-    this.#gateway?.process.kill('SIGKILL');
-  }
-
   /** Replays every moment in order, beginning with an empty disk. */
   *replay(): Generator<Moment> {
     let disk = new SimulatedDisk(this.#top);
     let calls = new SystemCalls(disk);
     for (const { events, outcomes, leftBehind } of this.#lives) {
+      let time = 0;
       for (const event of events) {
         calls.take(event);
-        yield { disk, calls, time: event.time };
+        ({ time } = event);
+        yield { disk, calls, time };
       }
       const left = [...outcomes];
       calls.end(() => left.shift() === true);
+      // The writes that the kernel finished for the process that was killed.
+      yield { disk, calls, time };
       if (leftBehind === undefined) continue;
       disk = new SimulatedDisk(this.#top);
       disk.load(leftBehind);

@@ -59,10 +59,8 @@ export async function makeRecording(
   directory: string,
   chance: Chance,
   verdict: Verdict,
-  atExit: (stop: () => void) => void,
 ): Promise<Recording> {
   const recorder = new Recorder(directory, chance.child('disk'), verdict);
-  atExit(() => recorder.killNow());
   const ledger = new Ledger(verdict, new Map());
   const commands = new Commands(
     recorder.dataDir,

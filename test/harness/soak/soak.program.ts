@@ -65,9 +65,8 @@ const ofUsers = [
 
 await runHarness(
   'soak',
-  { minutes: '2', rate: '100' },
-  async ({ options, chance, directory, verdict, atExit }) => {
-    const minutes = Number(options.minutes);
+  { minutes: 2, rate: 100 },
+  async ({ options: { minutes, rate }, chance, directory, verdict }) => {
     const totalMs = minutes * 60_000;
     const windowMs =
       minutes >= longRunMinutes ? sweepMs : Math.max(windowMsMin, totalMs / windowsWanted);
@@ -77,8 +76,6 @@ await runHarness(
       config,
       environment: { NODE_OPTIONS: inspectorOption },
     });
-    atExit(() => void gateway.process.kill('SIGKILL'));
-
     const state = { isOver: false };
     gateway.process.once('exit', (code, signal) => {
       if (state.isOver) return;
@@ -99,7 +96,7 @@ await runHarness(
     const pid = gateway.process.pid as number;
     const descriptors = descriptorsOf(pid);
     const traffic = new Traffic(gateway.url, population, chance.child('traffic'), verdict);
-    traffic.start(Number(options.rate));
+    traffic.start(rate);
     const startedAt = performance.now();
     const turnOverMs = Math.min(turnOverMsMax, totalMs / turnOversMin);
     const turningOver = (async () => {

@@ -219,12 +219,10 @@ export async function openTestRun(
   directory: string,
   chance: Chance,
   verdict: Verdict,
-  atExit: (stop: () => void) => void,
 ): Promise<TestRun> {
   const wall = new WallClock(join(directory, 'clock'));
   const dataDir = join(directory, 'data');
   const gateway = await startGateway({ dataDir, config, environment: wall.environment });
-  atExit(() => void gateway.process.kill('SIGKILL'));
   await addUsers(dataDir, `${dataDir}.config.json`);
   const user = await logInUser(gateway.url, 'business');
   const others = {

@@ -17,12 +17,11 @@ const roundsPerRest = 5;
 
 await runHarness(
   'time',
-  { rounds: '10', faults: '' },
-  async ({ options, chance, directory, verdict, atExit }) => {
-    const rounds = Number(options.rounds);
-    const run = await openTestRun(directory, chance, verdict, atExit);
+  { rounds: 10, faults: '' },
+  async ({ options: { rounds, faults: parts }, chance, directory, verdict }) => {
+    const run = await openTestRun(directory, chance, verdict);
     const { gateway, wall, signalLog, trader, probes } = run;
-    const names = pickKinds(chance.child('faults'), faultWeights, options.faults);
+    const names = pickKinds(chance.child('faults'), faultWeights, parts);
     const isClean = (): boolean => verdict.violations.length === 0;
     for (verdict.round = 1; verdict.round <= rounds && isClean(); verdict.round++) {
       const startedAt = performance.now();

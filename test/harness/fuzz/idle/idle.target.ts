@@ -44,7 +44,6 @@ export async function fuzzIdle(run: FuzzRun, inputs: number): Promise<string> {
   const before = { descriptors: gateway.descriptors, megabytes: ownMemoryMb(pid) };
 
   const sockets: Socket[] = [];
-  run.atExit(() => sockets.forEach((socket) => socket.destroy()));
   const chance = run.chance.child('idle');
   const head = `GET /api/v1/terminal-events/sources HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${member.key}\r\n`;
   const lineEnd = head.indexOf('\r\n') + 2;

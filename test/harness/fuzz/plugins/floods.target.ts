@@ -6,6 +6,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { call, bearer, signal, submit } from '../../../support/api.js';
+import { endWithTest } from '../../../support/end-with-test.js';
 import { FuzzedGateway, openTerminal, ownMemoryMb, type Member } from '../fuzzed-gateway.js';
 import type { Target } from '../target.js';
 
@@ -53,16 +54,15 @@ export const fuzzFloods: Target = async (run, inputs) => {
   for (const attack of wanted) {
     const attacker = await gateway.member(emailOf(attack));
     const memoryMb = ownMemoryMb(pid);
-    const child = spawn(process.execPath, [flooder, gateway.url, attacker.sessionToken, attack], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const end = (): void => void child.kill('SIGKILL');
-    process.once('exit', end);
+    const child = endWithTest(
+      spawn(process.execPath, [flooder, gateway.url, attacker.sessionToken, attack], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      }),
+    );
     let ends = '';
     child.stdout.setEncoding('utf8').on('data', (line: string) => (ends = line.trim()));
     const served = await serve(inputs);
-    end();
-    process.off('exit', end);
+    child.kill('SIGKILL');
     const grownMb = ownMemoryMb(pid) - memoryMb;
     lines.push(`${attack}: ${text(served)}, ${grownMb} MB more, ends ${ends}`);
     const rule = `under a flood of ${attack}`;
