@@ -43,6 +43,6 @@ await runHarness(
         `${backups.whole} complete backups and ${backups.cutOff} interrupted, ` +
         `${retention.interrupted} sweeps interrupted`,
     );
-    return `${rounds} rounds`;
+    return `${verdict.round - 1} rounds`;
   },
 );

@@ -26,13 +26,12 @@ await runHarness(
     let made = 0;
     while (made < wanted && isClean()) {
       verdict.round++;
-      const count = Math.min(directoriesPerRecording, wanted - made);
-      await playRound(count);
-      made += count;
+      made += await playRound(Math.min(directoriesPerRecording, wanted - made));
     }
     return `${made} directories`;
 
-    async function playRound(count: number): Promise<void> {
+    /** @returns how many directories it made. */
+    async function playRound(count: number): Promise<number> {
       const own = chance.child(`${verdict.round}`);
       const place = join(directory, `recording-${verdict.round}`);
       mkdirSync(place);
@@ -64,6 +63,7 @@ await runHarness(
       const isTried = number === cuts.length || !isClean();
       verdict.hold('every cut is tried', isTried, () => cuts[number]);
       if (isClean()) rmSync(place, { recursive: true });
+      return number;
     }
   },
 );

@@ -55,6 +55,6 @@ await runHarness(
       `${trader.refusedForTheClock} signals refused while the clock was set, ` +
         `${trader.replayed} replays, ${probes.refusals} refused by a rate, ${run.events} events`,
     );
-    return `${rounds} rounds`;
+    return `${verdict.round - 1} rounds`;
   },
 );
