@@ -83,15 +83,15 @@ async function compare(
     return figures;
   });
   return Object.keys(measured.ours[0] ?? {}).map((figure) => {
-    const isMoreBetter = figure.endsWith('PerSecond');
     return toRow({
       bench: name,
       figure,
-      unit: isMoreBetter ? '1/s' : 'ms',
+      // The figure's name ends with it.
+      unit: '',
       ours: samplesOf(measured.ours, figure),
       other: samplesOf(measured.other, figure),
       otherName: other.label,
-      aim: isMoreBetter
+      aim: figure.endsWith('PerSecond')
         ? { is: 'at least', of: 'ratio', bound: 1 - tolerance }
         : { is: 'at most', of: 'ratio', bound: 1 + tolerance },
     });

@@ -3,6 +3,8 @@
 # it may, the Debian packages of wrk and of nginx with nchan. Safe to run again. A bench whose peer is
 # missing is skipped and says so; all others need nothing from here.
 set -u
+# Debian's nginx is in /usr/sbin, which an ordinary user's PATH leaves out.
+PATH="$PATH:/usr/sbin"
 cd "$(dirname "$0")" || exit 1
 missing=0
 

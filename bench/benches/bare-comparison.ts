@@ -4,7 +4,7 @@
  * the same rate, which is half of what the slower one can do.
  */
 import { limits } from '../../src/limits.js';
-import { answerDoubt, generatorDoubt, type Loaded, loadSide } from '../load/generator-check.js';
+import { answerDoubt, type Loaded, loadSide, ratioDoubt } from '../load/generator-check.js';
 import type { Caller } from '../load/workload.js';
 import { latencyFigures, latencyText, type LoadReport } from '../load/load.js';
 import { type WorkloadName, workloads } from '../load/workloads.js';
@@ -55,6 +55,12 @@ export async function againstBareHandler(options: BenchOptions, subject: Subject
   let known: { answer: ConstantAnswer; callers: readonly Caller[] } | undefined;
 
   async function turn(side: (typeof sides)[number], ratePerSecond?: number): Promise<Loaded> {
+    const loaded = await loadedOn(side, ratePerSecond);
+    reports.push(loaded.report);
+    return loaded;
+  }
+
+  async function loadedOn(side: (typeof sides)[number], ratePerSecond?: number): Promise<Loaded> {
     if (side === 'bare' && known !== undefined) {
       const { answer, callers } = known;
       const bare = await startBareHandler(answer);
@@ -68,9 +74,7 @@ export async function againstBareHandler(options: BenchOptions, subject: Subject
     try {
       const { side: server, callers } = gateway;
       known ??= { callers, answer: await answerTo(server.url, firstRequest(subject, callers)) };
-      const loaded = await load(server, options, subject, callers, ratePerSecond);
-      reports.push(loaded.report);
-      return loaded;
+      return await load(server, options, subject, callers, ratePerSecond);
     } finally {
       await gateway.close();
     }
@@ -84,13 +88,14 @@ export async function againstBareHandler(options: BenchOptions, subject: Subject
   const ours = samplesOf(throughput.ours, 'requestsPerSecond');
   const bare = samplesOf(throughput.bare, 'requestsPerSecond');
   const common = { bench: subject.bench, otherName: 'bare uWS' };
-  const wrong = answerDoubt(reports);
-  const bound = generatorBound('the gateway', throughput.ours, throughput.bare);
-  const bareBound = generatorBound('the bare handler', throughput.bare, throughput.bare);
-  // The bare handler can do no less than it was asked for: the true ratio is not above this one.
-  const isMissed = summarize(ours).median < subject.aim * summarize(bare).median;
-  const text = (...parts: readonly (string | undefined)[]): string =>
-    parts.filter((part) => part !== undefined).join('; ');
+  const bound = ratioDoubt({
+    ours: throughput.ours,
+    other: throughput.bare,
+    otherName: 'the bare handler',
+    ceilingPerSecond: summarize(bare).median,
+    atLeast: subject.aim,
+  });
+  const doubts = [answerDoubt(reports), bound].filter((text) => text !== undefined);
   const rows = [
     toRow({
       ...common,
@@ -99,8 +104,8 @@ export async function againstBareHandler(options: BenchOptions, subject: Subject
       ours,
       other: bare,
       aim: { is: 'at least', of: 'ratio', bound: subject.aim },
-      doubt: text(wrong, bound, isMissed ? undefined : bareBound) || undefined,
-      note: text(isMissed ? bareBound : undefined, `${connections} connections, closed loop`),
+      doubt: doubts.join('; ') || undefined,
+      note: `${connections} connections, closed loop`,
     }),
   ];
   if (!subject.hasLatency) return rows;
@@ -153,17 +158,4 @@ function load(
 
 function firstRequest({ workload }: Subject, callers: readonly Caller[]): Uint8Array {
   return workloads[workload].source(callers, 'answered').next(0);
-}
-
-function generatorBound(
-  whose: string,
-  measured: readonly Figures[],
-  ceiling: readonly Figures[],
-): string | undefined {
-  const doubt = generatorDoubt({
-    perSecond: summarize(samplesOf(measured, 'requestsPerSecond')).median,
-    ceilingPerSecond: summarize(samplesOf(ceiling, 'requestsPerSecond')).median,
-    loopShare: summarize(samplesOf(measured, 'loopShare')).min,
-  });
-  return doubt === undefined ? undefined : `${whose} is ${doubt}`;
 }

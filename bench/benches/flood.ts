@@ -50,12 +50,13 @@ export async function floodRows(
     ? [alone, ...held.slice(0, 1)]
     : [alone, ...held, ...unheld.slice(0, 1)];
   const names = turns.map(({ name }) => name);
-  const valid: LoadReport[] = [];
+  const reports: LoadReport[] = [];
   const measured = await alternate(names, options.rounds, async (name, round) => {
     const turn = turns.find((candidate) => candidate.name === name) as Turn;
-    const { report, floodPerSecond } = await run(options, config, turn);
-    valid.push(report);
+    const { report, flood } = await run(options, config, turn);
+    reports.push(report, ...(flood === undefined ? [] : [flood]));
     const p99Ms = report.latency.percentile(99);
+    const floodPerSecond = flood?.answersPerSecond ?? 0;
     const beside = `${Math.round(floodPerSecond)} refused/s`;
     options.log(`flood, round ${round + 1}, ${name}: ${beside}, submit p99 ${p99Ms.toFixed(2)} ms`);
     return { p99Ms, floodPerSecond };
@@ -74,7 +75,7 @@ export async function floodRows(
       ...(ratePerSecond === undefined
         ? {}
         : { aim: { is: 'at most', of: 'ratio', bound: 2 } as const }),
-      doubt: answerDoubt(valid),
+      doubt: answerDoubt(reports),
       note: `${validPerSecond} signals/s, open loop; refused beside them each second: ${perSecond}`,
     });
   });
@@ -91,7 +92,7 @@ async function run(
   options: BenchOptions,
   config: GatewayConfig,
   turn: Turn,
-): Promise<{ report: LoadReport; floodPerSecond: number }> {
+): Promise<{ report: LoadReport; flood: LoadReport | undefined }> {
   const { product, warmupSeconds, seconds } = options;
   const { flood, ratePerSecond } = turn;
   const loadSeconds = warmupSeconds + seconds;
@@ -122,7 +123,7 @@ async function run(
       seconds,
       ratePerSecond: validPerSecond,
     });
-    return { report, floodPerSecond: (await flooding)?.answersPerSecond ?? 0 };
+    return { report, flood: await flooding };
   } finally {
     await closeGateway(side, population);
   }

@@ -51,8 +51,9 @@ async function run(options: BenchOptions): Promise<Row[]> {
       async ({ url }) => {
         const loads = [runLoad({ ...spec, url, ...rate })];
         if (side === 'storm') loads.push(runLoad({ ...storm, url }));
-        const [submitted, loggedIn] = await Promise.all(loads);
-        reports.push(submitted as LoadReport);
+        const loaded = await Promise.all(loads);
+        reports.push(...loaded);
+        const [submitted, loggedIn] = loaded;
         for (const [status, count] of Object.entries(loggedIn?.byStatus ?? {})) {
           logins[status] = (logins[status] ?? 0) + count;
         }

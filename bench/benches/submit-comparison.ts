@@ -6,12 +6,7 @@
  * connected, so that a signal is queued, and what is written is what the 202 promises and no more.
  */
 import { limits } from '../../src/limits.js';
-import {
-  answerDoubt,
-  generatorCeiling,
-  generatorDoubt,
-  loadSide,
-} from '../load/generator-check.js';
+import { answerDoubt, generatorCeiling, loadSide, ratioDoubt } from '../load/generator-check.js';
 import { latencyFigures, latencyText, type LoadReport, type LoadSpec } from '../load/load.js';
 import { wrkSubmits } from '../load/wrk.js';
 import type { Row } from '../measure/report.js';
@@ -163,10 +158,11 @@ export async function compareSubmit(options: BenchOptions, opponent: Opponent): 
       ? undefined
       : await latency('one connection', { connections: 1 });
   const ceilingPerSecond = await generatorCeiling(spec, watched.answer);
-  const bound = generatorDoubt({
-    perSecond: Math.max(...medians),
+  const bound = ratioDoubt({
+    ...throughput,
+    otherName: opponent.name,
     ceilingPerSecond,
-    loopShare: summarize(samplesOf(throughput.ours, 'loopShare')).min,
+    atLeast: opponent.aim.throughputAtLeast,
   });
   const wrk = await wrkFigures();
   removeDirectory(population.dataDir);

@@ -3,7 +3,9 @@
  * faster on the bare handler, whose speed is known, than on what is measured; or when the server's
  * event loop had no time left, so that a faster generator would have got no more.
  */
+import { type Figures, samplesOf } from '../measure/rounds.js';
 import type { Side } from '../measure/side.js';
+import { summarize } from '../measure/statistics.js';
 import type { ConstantAnswer } from '../sides/constant.js';
 import { startBareHandler } from '../sides/bare-handler.js';
 import { type LoadReport, type LoadSpec, runLoad } from './load.js';
@@ -55,6 +57,38 @@ export function generatorDoubt(measured: {
     `generator-bound: the generator is only ${faster} times as fast on the bare handler, ` +
     `and the server's event loop was busy ${busy} of the time`
   );
+}
+
+/** Of two sides whose rounds measured `requestsPerSecond` and `loopShare`. */
+export interface Compared {
+  readonly ours: readonly Figures[];
+  readonly other: readonly Figures[];
+  readonly otherName: string;
+  readonly ceilingPerSecond: number;
+  /** The least ratio that is aimed at. */
+  readonly atLeast: number;
+}
+
+/**
+ * @returns why the ratio says nothing about the servers. Where the aim is missed, it is missed whatever held the
+ * other side back: that one can do no less than was measured.
+ */
+export function ratioDoubt(compared: Compared): string | undefined {
+  const { ours, other, otherName, ceilingPerSecond, atLeast } = compared;
+  const [perSecond, otherPerSecond] = [ours, other].map(
+    (rounds) => summarize(samplesOf(rounds, 'requestsPerSecond')).median,
+  ) as [number, number];
+  const doubtOf = (whose: string, perSecond: number, rounds: readonly Figures[]) => {
+    const loopShare = summarize(samplesOf(rounds, 'loopShare')).min;
+    const doubt = generatorDoubt({ perSecond, ceilingPerSecond, loopShare });
+    return doubt === undefined ? [] : [`${whose} is ${doubt}`];
+  };
+  const isMissed = perSecond < atLeast * otherPerSecond;
+  const doubts = [
+    ...doubtOf('the gateway', perSecond, ours),
+    ...(isMissed ? [] : doubtOf(otherName, otherPerSecond, other)),
+  ];
+  return doubts.length === 0 ? undefined : doubts.join('; ');
 }
 
 /** @returns what went otherwise than the workload expects; undefined when nothing did. */

@@ -26,7 +26,6 @@ export interface WatchedAcceptance {
   readonly answer: ConstantAnswer;
 }
 
-/** One key, and no more signals than it may send in a minute. */
 const watch = { workload: 'submit', connections: 1, warmupSeconds: 0, seconds: 0.2 } as const;
 /** More than there are collections. */
 const databasesMax = 64;
@@ -44,8 +43,9 @@ export async function watchAcceptance(
   let signals: number;
   try {
     answer = await answerTo(gateway.url, submitSource([caller], 'watching').next(0));
-    const { answers } = await runLoad({ ...watch, url: gateway.url, callers: [caller] });
-    signals = answers + 1;
+    const { byStatus } = await runLoad({ ...watch, url: gateway.url, callers: [caller] });
+    // On a fast disk the key may come to its limit: what is refused puts nothing.
+    signals = 1 + (byStatus['202'] ?? 0);
   } finally {
     await gateway.stop();
   }
