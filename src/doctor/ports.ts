@@ -15,8 +15,8 @@ interface Place {
   readonly host: string;
   readonly port: number;
   readonly flags: string;
-  /** A page by whose answer `isOurs` tells a gateway from other programs. */
-  readonly url: string;
+  /** Each may be the address of the page by whose answer `isOurs` tells a gateway from other programs. */
+  readonly urls: readonly string[];
   readonly isOurs: (answer: Answer) => boolean;
   /** Whether the page tells if the gateway is ready. */
   readonly tellsReadiness: boolean;
@@ -40,14 +40,15 @@ export const checkPorts: Check = async ({ settings, gatewayPid }) => {
         : `The API port ${host}:${port} and the ops port ${opsHost}:${port} cannot be open at once.`;
     return [report.problem(message, 'Choose another for one of them with --port or --ops-port.')];
   }
-  const scheme = tlsCert === undefined ? 'http' : 'https';
+  // The unit may hand the certificate to the gateway alone (LoadCredential): then the settings here have none.
+  const schemes = tlsCert === undefined ? ['http', 'https'] : ['https', 'http'];
   const places: readonly Place[] = [
     {
       name: 'API port',
       host,
       port,
       flags: '--host and --port',
-      url: `${scheme}://${reachableHost(host)}:${port}/`,
+      urls: schemes.map((scheme) => `${scheme}://${reachableHost(host)}:${port}/`),
       isOurs: ({ headers }) => headers['x-trace-id'] !== undefined,
       tellsReadiness: false,
     },
@@ -56,7 +57,7 @@ export const checkPorts: Check = async ({ settings, gatewayPid }) => {
       host: opsHost,
       port: opsPort,
       flags: '--ops-host and --ops-port',
-      url: `http://${reachableHost(opsHost)}:${opsPort}/readyz`,
+      urls: [`http://${reachableHost(opsHost)}:${opsPort}/readyz`],
       isOurs: ({ status, headers }) =>
         [200, notReady].includes(status ?? 0) && headers['cache-control'] === 'no-store',
       tellsReadiness: true,
@@ -84,7 +85,7 @@ async function checkPort(place: Place, gatewayPid: number | undefined): Promise<
       `Choose an address of this machine and a port from 1024 on with ${flags}.`,
     );
   }
-  const answer = await ask(place.url);
+  const answer = await askEach(place);
   if (answer === undefined && gatewayPid !== undefined) {
     return report.warning(
       `${shown} does not answer within ${answerTimeoutMs / 1_000} seconds. The gateway of this data directory ` +
@@ -139,6 +140,17 @@ async function tryPort(
   } finally {
     server.close();
   }
+}
+
+/** @returns the answer of a gateway, else the last one; undefined when no answer comes. */
+async function askEach({ urls, isOurs }: Place): Promise<Answer | undefined> {
+  let last: Answer | undefined;
+  for (const url of urls) {
+    const answer = await ask(url);
+    if (answer !== undefined && isOurs(answer)) return answer;
+    last = answer ?? last;
+  }
+  return last;
 }
 
 /** @returns undefined when no answer comes. The certificate is looked at elsewhere. */

@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
 import { connect, type ConnectionOptions } from 'node:tls';
 import t from 'tap';
+import type { Finding } from '../../src/doctor/finding.js';
 import '../support/alone.js';
 import { bearer, json, signal } from '../support/api.js';
 import { event, report, tell } from '../support/frames.js';
@@ -62,6 +63,20 @@ t.test('login, signals, a plugin over WSS and events over TLS are one gateway', 
   agent.destroy();
   plugin.cut();
   events.close();
+});
+
+t.test('a doctor that is not given the certificate knows the gateway all the same', (t) => {
+  const ports = ['--port', `${port}`, '--ops-port', new URL(gateway.opsUrl).port];
+  for (const [directory, level, message] of [
+    [dataDir, 'ok', /answers for the running gateway/],
+    [`${dataDir}-other`, 'warning', /in use by a gateway with another data directory/],
+  ] as const) {
+    const { stdout } = signalboxCli(directory, ['doctor', '--json', ...ports]);
+    const { findings } = JSON.parse(stdout) as { findings: Finding[] };
+    const [api] = findings.filter(({ check }) => check === 'ports');
+    t.match(api, { level, message });
+  }
+  t.end();
 });
 
 t.test('the certificate is the one that was given, with its chain', async (t) => {
