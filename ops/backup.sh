@@ -29,7 +29,9 @@ signalbox() {
 }
 
 signalbox backup "$newest"
-signalbox doctor --data-dir "$newest"
+# Cron mails standard error: what keeps the backup from being good belongs there.
+findings=$(signalbox doctor --data-dir "$newest") || { printf '%s\n' "$findings" >&2; exit 1; }
+printf '%s\n' "$findings"
 
 # Names that sort by time; nothing else in the directory is touched. One without data.mdb was cut off, and would count
 # as kept, or is being written.

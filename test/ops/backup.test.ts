@@ -153,6 +153,18 @@ t.test('backup.sh refuses a KEEP that is no whole number from 1, and touches not
   t.end();
 });
 
+t.test('backup.sh says on standard error what the doctor finds wrong, and removes nothing', (t) => {
+  const backups = t.testdir({ '2026-01-01T00-00-00Z': { 'data.mdb': '' } });
+  const node = 'if [ "$2" = doctor ]; then echo damaged; exit 1; fi';
+  const { status, stderr } = spawnSync('/bin/sh', [`${ops}backup.sh`, backups, '1'], {
+    encoding: 'utf8',
+    env: { ...process.env, PATH: pathWith(t.testdirName, { node }) },
+  });
+  t.match({ status, stderr }, { status: 1, stderr: 'damaged\n' });
+  t.ok(readdirSync(backups).includes('2026-01-01T00-00-00Z'));
+  t.end();
+});
+
 t.test('backup.sh finds the program when it is called through a link', (t) => {
   const directory = t.testdir({ link: t.fixture('symlink', `${ops}backup.sh`) });
   const node = 'cd "$(dirname "$1")/../../ops" && pwd -P';
