@@ -3,6 +3,7 @@
  * belongs to the machine and not to the gateway (systemd, the journal, the time service) is a stand-in
  * that answers as it would: with the gateway's process and with its real log.
  */
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -50,6 +51,9 @@ const standIns: Readonly<Record<string, string>> = {
   timedatectl: '',
   chronyc: '',
 };
+
+/** Of a service whose process ended, and why. */
+const systemdWords = ['Watchdog timeout', 'Main process exited'] as const;
 
 /** What the commands of a section show of traffic with a wrong key, and with a signal that no terminal takes. */
 const causes: Readonly<Record<string, RegExp>> = {
@@ -123,9 +127,9 @@ t.test('the certificate that the runbook looks at is that of the drop-in', async
 });
 
 t.test(
-  'the words that the runbook looks for in the log are words that the gateway says',
+  'the words that the runbook looks for in the log are words that the gateway, Node or systemd says',
   async (t) => {
-    const source = readAll(fileURLToPath(new URL('../src/', opsDirectory)));
+    const source = readAll(fileURLToPath(new URL('../src/', opsDirectory))) + wordsOfAnEnd();
     const searches = blocks.filter((text) => text.includes('journalctl -u signalbox'));
     const words = searches.flatMap((text) =>
       [...text.matchAll(/ -e '([^']+)'/g)].map(([, word = '']) => word),
@@ -134,6 +138,16 @@ t.test(
     for (const word of words) t.ok(source.includes(word), word);
   },
 );
+
+t.test('the runbook shows what ended a process that restarts', async (t) => {
+  for (const word of [
+    'unexpected error; the gateway ends',
+    ...systemdWords,
+    'heap out of memory',
+  ]) {
+    t.match(sections.get('SignalboxRestarting'), ` -e '${word}'`);
+  }
+});
 
 t.test('the runbook looks for every line that counts an internal error', async (t) => {
   const source = readFileSync(new URL('../src/gateway.ts', opsDirectory), 'utf8');
@@ -196,6 +210,15 @@ t.test(
     t.equal(gateway.process.exitCode, null, 'and the gateway still serves');
   },
 );
+
+/** What systemd says in the unit's journal of a process that ended, and Node of one without memory. */
+function wordsOfAnEnd(): string {
+  const fill = 'const all = []; for (;;) all.push(new Array(1e5).fill(all.length));';
+  const { stderr } = spawnSync(process.execPath, ['--max-old-space-size=8', '--eval', fill], {
+    encoding: 'utf8',
+  });
+  return [...systemdWords, stderr].join('\n');
+}
 
 function readAll(directory: string): string {
   return readdirSync(directory, { recursive: true, encoding: 'utf8' })
