@@ -165,6 +165,17 @@ t.test('the composed service has a root that nobody can write and no privileges'
   t.end();
 });
 
+t.test('the runbook names the container, its log and its volume as they are', (t) => {
+  const runbook = readFileSync(`${root}ops/runbook.md`, 'utf8');
+  const { name, services } = parse(readFileSync(composeFile, 'utf8'));
+  const [service = ''] = Object.keys(services);
+  t.match(runbook, `docker exec ${name}-${service}-1 signalbox`);
+  t.match(runbook, `docker restart ${name}-${service}-1`);
+  t.match(runbook, `journalctl -t ${services[service].logging.options.tag}\``);
+  t.match(runbook, `docker volume inspect ${name}_data`);
+  t.end();
+});
+
 t.test(
   'Docker itself accepts the composed service',
   { skip: missing('docker', ['compose', 'version']) },
