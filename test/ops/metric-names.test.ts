@@ -126,3 +126,11 @@ t.test('every panel says what it shows, and every query follows the chosen gatew
     ['datasource', 'instance'],
   );
 });
+
+t.test('what a panel counts is a whole number, though an increase is extrapolated', async (t) => {
+  const counts = dashboard.panels.filter(({ targets = [] }) =>
+    targets.some(({ expr }) => expr.startsWith('increase(')),
+  );
+  t.ok(counts.length > 1);
+  for (const { title, fieldConfig } of counts) t.equal(fieldConfig?.defaults.decimals, 0, title);
+});

@@ -23,6 +23,7 @@ interface Panel {
   readonly description?: string;
   readonly type: string;
   readonly targets?: readonly { readonly expr: string }[];
+  readonly fieldConfig?: { readonly defaults: { readonly decimals?: number } };
 }
 
 export interface Dashboard {
