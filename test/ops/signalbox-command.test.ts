@@ -124,6 +124,36 @@ t.test('lines are read as systemd reads them: continued, spaced, and taken back'
   t.same(lines.slice(2), ['SIGNALBOX_DATA_DIR=/srv/new', 'SIGNALBOX_HOST=::1', 'SIGNALBOX_PORT=2']);
 });
 
+t.test('an environment file is read as systemd reads it', async (t) => {
+  const { unit, path } = machine(t, userInfo().username, ['Environment=']);
+  // What systemd 252 gives a service of this file.
+  const lines = [
+    'SIGNALBOX_CONFIG="/etc/a \\"b\\" \\c"  ',
+    'SIGNALBOX_DATA_DIR = /srv/x\r',
+    '  SIGNALBOX_HOST=::1',
+    'SIGNALBOX_JWT_SECRET=a\\$b\\\\"c d" \'e\'',
+    'SIGNALBOX_LOG_LEVEL=in\\',
+    'fo',
+    'SIGNALBOX_PORT=9000 ',
+    "SIGNALBOX_TLS_CERT='/a\\b\"c' ",
+    '; SIGNALBOX_OPS_PORT=1',
+    'SIGNALBOX_TRUST_PROXY=',
+  ];
+  writeFileSync(join(path, 'environment'), lines.join('\n'));
+  const { status, lines: printed, stderr } = run(unit, ['config']);
+  t.equal(status, 0, stderr);
+  t.same(printed.slice(2), [
+    'SIGNALBOX_CONFIG=/etc/a "b" \\c',
+    'SIGNALBOX_DATA_DIR=/srv/x',
+    'SIGNALBOX_HOST=::1',
+    'SIGNALBOX_JWT_SECRET=a$b\\"c d" \'e\'',
+    'SIGNALBOX_LOG_LEVEL=info',
+    'SIGNALBOX_PORT=9000',
+    'SIGNALBOX_TLS_CERT=/a\\b"c',
+    'SIGNALBOX_TRUST_PROXY=',
+  ]);
+});
+
 t.test('a setting that the service has as a flag is the command’s, too', async (t) => {
   const { unit, path } = machine(t, userInfo().username);
   const flags = '--data-dir "/srv/a b" --json --ops-port=7 --tls-cert %d/tls.cert --port 8';
