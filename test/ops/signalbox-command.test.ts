@@ -212,6 +212,12 @@ t.test(
   },
 );
 
+t.test('a command without all settings of the service is not run', async (t) => {
+  const { unit } = machine(t, userInfo().username, ['Environment="SIGNALBOX_HOST=a \\"b"']);
+  const { status, lines, stderr } = run(unit, ['halt']);
+  t.match({ status, lines, stderr }, { status: 1, lines: [''], stderr: /quotes within quotes/ });
+});
+
 t.test('what is missing is named', async (t) => {
   t.match(run('/nowhere/unit', []), { status: 1, stderr: /no unit \/nowhere\/unit/ });
   const { unit } = machine(t, userInfo().username, [
