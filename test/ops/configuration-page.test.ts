@@ -43,3 +43,21 @@ t.test('the example of a config file is one, and changes what it says', (t) => {
   t.not(settings.limits.streamsPerUserMax, limits.streamsPerUserMax.value);
   t.end();
 });
+
+t.test('the page says of plans and platforms what a refusal says', (t) => {
+  const wrong = {
+    plans: { A: {}, desk: { publicApi: true, signalsPerMinute: -1, signalsPerDay: -1 } },
+    platforms: [{ token: 'A', account: 'named' }],
+  };
+  const found = loadSettings({
+    flags: { config: 'signalbox.json' },
+    environment: {},
+    readFile: () => JSON.stringify(wrong),
+  });
+  const forms = (found as { message: string }[]).map(
+    ({ message }) => /it must be (?:a plan )?(.*)\.$/.exec(message)?.[1] as string,
+  );
+  t.equal(forms.length, 4);
+  for (const form of forms) t.match(page.replace(/\s+/g, ' '), form);
+  t.end();
+});
