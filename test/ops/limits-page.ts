@@ -123,12 +123,13 @@ function grouped(value: number): string {
 
 /** `300,000 (5 minutes)`: the figure for the config file, and what it means. */
 function readable(value: number, unit: string): string {
+  const [base] = unit.split(' per ');
   const found = readableUnits.find(
-    (other) => other.unit === unit && value >= other.size && value % other.size === 0,
+    (other) => other.unit === base && value >= other.size && value % other.size === 0,
   );
   if (found === undefined) return grouped(value);
   const count = value / found.size;
-  const plural = unit === 'bytes' || count === 1 ? '' : 's';
+  const plural = base === 'bytes' || count === 1 ? '' : 's';
   return `${grouped(value)} (${count} ${found.name}${plural})`;
 }
 
