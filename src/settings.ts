@@ -44,6 +44,8 @@ export interface SettingsSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Throws when the file cannot be read. */
   readonly readFile: (path: string) => string;
+  /** False for a command that opens no port: a bad certificate on disk must not keep an operator from a halt. */
+  readonly opensPorts?: boolean;
 }
 
 const environmentPrefix = 'SIGNALBOX_';
@@ -57,7 +59,9 @@ export function loadSettings(sources: SettingsSources): Settings | SettingsError
   const values = Object.fromEntries(
     settingNames.map((name) => [name, readSetting(name, sources, file, report)]),
   ) as unknown as SettingValues;
-  checkTlsPair(values.tlsCert, values.tlsKey, sources.readFile, report);
+  if (sources.opensPorts !== false) {
+    checkTlsPair(values.tlsCert, values.tlsKey, sources.readFile, report);
+  }
   const settings: Settings = {
     ...values,
     limits: readLimits(file, report),

@@ -83,23 +83,31 @@ export function sourcesOf(io: Io, options: object): SettingsSources {
 }
 
 /** @returns undefined after having told the operator what is wrong with them. */
-export function settingsFor(io: Io, options: SharedOptions): Settings | undefined {
-  const settings = loadSettings(sourcesOf(io, options));
+export function settingsFor(
+  io: Io,
+  options: SharedOptions,
+  opensPorts = true,
+): Settings | undefined {
+  const settings = loadSettings({ ...sourcesOf(io, options), opensPorts });
   if (!Array.isArray(settings)) return settings;
   const message = settings.map((finding) => finding.message).join('\n');
   finish(io, { ok: false, exitCode: 2, code: 'invalid_settings', message }, options);
   return undefined;
 }
 
-/** The action of a command that needs the settings: `work` makes the outcome of its arguments and options. */
+/**
+ * The action of a command that needs the settings: `work` makes the outcome of its arguments and options.
+ * @param opensPorts whether the certificate must be good, too.
+ */
 export function withSettings<Given extends unknown[]>(
   io: Io,
   work: (settings: Settings, ...given: Given) => Outcome | Promise<Outcome>,
+  opensPorts = false,
 ): (...given: [...Given, ...unknown[]]) => Promise<void> {
   return async (...given) => {
     // commander passes the arguments, then the options, then the command itself.
     const options = given.at(-2) as SharedOptions;
-    const settings = settingsFor(io, options);
+    const settings = settingsFor(io, options, opensPorts);
     if (settings === undefined) return;
     finish(io, await work(settings, ...(given as unknown as Given)), options);
   };

@@ -156,6 +156,18 @@ t.test('a certificate that could not serve stops the start, in words that help',
   t.end();
 });
 
+t.test('a renewal that went wrong keeps no command from a gateway that runs', (t) => {
+  const wrong = { tlsCert: cert, tlsKey: write('next.pem', stranger.key) };
+  const config = write('signalbox.json', JSON.stringify(wrong));
+  const run = (...args: string[]) => signalboxCli(dataDir, [...args, '--config', config]);
+  for (const args of [['halt'], ['resume'], ['user', 'list'], ['backup', `${directory}/copy`]]) {
+    const { code, stderr } = run(...args);
+    t.same({ code, stderr }, { code: 0, stderr: '' }, args.join(' '));
+  }
+  t.match(run('config'), { code: 2, stderr: /does not belong to the certificate/ });
+  t.end();
+});
+
 t.test('a chain that the native server does not take stops the start, with its files', (t) => {
   const damaged = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
   const { code, stdout, stderr } = signalboxCli(`${directory}/other`, [
