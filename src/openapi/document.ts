@@ -66,7 +66,8 @@ function descriptionOf({ platforms }: DocumentDeps): string {
     'Enumerations in answers are open: `Known…` has the values of this version, and clients must accept others. The ' +
       'same holds for error codes and for the `event` of a terminal event.',
     'A proxy in front may answer in place of the gateway, with codes of its own: those of the shipped HAProxy ' +
-      'configuration are among the responses, and in `x-proxy-errors`.',
+      'configuration are among the responses, and in `x-proxy-errors`. It also answers 400 `bad_request`, as `ApiError` ' +
+      'for every path and without `X-Trace-Id`.',
     `Platform tokens: ${tokens}. The effective limits are in \`x-limits\`.`,
   ].join('\n\n');
 }

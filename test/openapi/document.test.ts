@@ -102,6 +102,7 @@ t.test(
     const configured = [...configuration.matchAll(/status (\d+) .*"code":"(\w+)"/g)]
       .map(([, status, code]) => `${status} ${code}`)
       .filter((answer) => answer !== '400 bad_request');
+    t.match(document.info.description, '400 `bad_request`', 'a code of both, which is in no table');
     const told = Object.entries<any>(document['x-proxy-errors']).flatMap(([code, { statuses }]) =>
       statuses.map((status: number) => `${status} ${code}`),
     );

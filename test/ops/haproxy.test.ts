@@ -232,6 +232,12 @@ t.test(
       t.ok(answer.split('HTTP/1.1 ').length <= 2, `${name}: one answer at most`);
     }
     t.match(await raw([`GET / HTTP/1.0\r\n\r\n`]), /^(HTTP\/1\.[01] 400|$)/, 'an old version');
+    // At the path of a login, where the gateway's own bad_request has the other shape.
+    const trace = head.replace('POST', 'TRACE') + '\r\n';
+    const [heads = '', refusal = ''] = (await raw([trace])).split('\r\n\r\n');
+    t.match(heads, /^HTTP[/]1[.]1 400 /);
+    t.notMatch(heads, /^x-trace-id:/im);
+    t.match(JSON.parse(refusal), { error: { code: 'bad_request', traceId: /^[0-9a-f]{32}$/ } });
     t.equal(await acceptedSignals(), before, 'nothing was executed');
   },
 );
