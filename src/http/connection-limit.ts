@@ -40,9 +40,10 @@ export class ConnectionLimit {
 
   /** Sets `max`, unless the system tells no file limit. Call it when the process has opened its own files. */
   measure(): void {
+    const openFiles = countOpenFiles();
     this.#openFilesMax = readFileLimit('self');
-    if (this.#openFilesMax !== undefined)
-      this.max = connectionsMax(this.#openFilesMax, countOpenFiles());
+    if (this.#openFilesMax !== undefined && openFiles !== undefined)
+      this.max = connectionsMax(this.#openFilesMax, openFiles);
   }
 
   watch(app: TemplatedApp): void {

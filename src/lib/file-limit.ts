@@ -15,12 +15,17 @@ export function readFileLimit(pid: number | 'self'): number | undefined {
 
 /**
  * The size of the directory is their number since Linux 6.2, and 0 before. To list ten thousand takes ten milliseconds.
- * @throws on a system without /proc.
+ * @returns undefined where the system does not tell.
  */
-export function countOpenFiles(): number {
-  const { size } = statSync(openFiles);
-  // The listing has the directory itself, which was open for it.
-  return size > 0 ? size : readdirSync(openFiles).length - 1;
+export function countOpenFiles(): number | undefined {
+  try {
+    const { size } = statSync(openFiles);
+    // The listing has the directory itself, which was open for it.
+    return size > 0 ? size : readdirSync(openFiles).length - 1;
+  } catch {
+    // As above: without /proc nobody can tell.
+    return undefined;
+  }
 }
 
 const openFiles = '/proc/self/fd';

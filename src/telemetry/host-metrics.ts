@@ -41,7 +41,7 @@ export function createHostMetrics({ dataDir, tlsCert, clock }: HostMetricsOption
     wallClockSeconds: () => clock.now() / 1000,
     clockStepSeconds: () => (offsetMs() - offsetAtStartMs) / 1000,
     heapLimitBytes: () => getHeapStatistics().heap_size_limit,
-    openFiles: process.platform === 'linux' ? countOpenFiles : () => undefined,
+    openFiles: countOpenFiles,
     // Read once, like the native server does: a renewed file is not served before a restart.
     certificateExpirySeconds: tlsCert === undefined ? undefined : expiryOf(tlsCert),
   };
