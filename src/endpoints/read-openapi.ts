@@ -1,6 +1,7 @@
 /** GET /openapi.json and GET /openapi-3.0.json: the OpenAPI document in two versions. */
 import type { OpenEndpoint } from '../http/endpoint.js';
 import type { Clock } from '../lib/clock.js';
+import { constantBytes } from '../lib/text-bytes.js';
 import type { Limits } from '../limits.js';
 import { BucketMap } from '../quota/token-bucket.js';
 
@@ -29,11 +30,13 @@ export function createReadOpenApi({ clock, limits, documents }: ReadOpenApiDeps)
   };
 
   function read(create: () => object): OpenEndpoint {
-    let text: string | undefined;
+    let body: Uint8Array | undefined;
     return (exchange) => {
       const now = clock.monotonic();
       const bucket = requests.of(exchange.partition, now);
-      if (bucket.take(now)) return exchange.reply(200, (text ??= JSON.stringify(create())));
+      if (bucket.take(now)) {
+        return exchange.reply(200, (body ??= constantBytes(JSON.stringify(create()))));
+      }
       exchange.fail('rate_limit_exceeded', {
         message: 'Too many requests from this address; wait for Retry-After.',
         retryAfter: bucket.retryAfterMs(now) / 1000,
