@@ -1,4 +1,5 @@
 /** A built tree whose gateway is measured: this one, or in a comparison another commit's. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -9,12 +10,21 @@ export interface Product {
   readonly label: string;
   /** For the Node process of its gateway. */
   readonly nodeFlags?: readonly string[];
+  /** Path of the program of its gateway; the command that its package installs unless given. */
+  readonly program?: string;
 }
 
 export const thisProduct: Product = {
   root: fileURLToPath(new URL('../../../', import.meta.url)),
   label: 'this tree',
 };
+
+/** Path of the command that the product's package installs. */
+export function commandOf({ root }: Product): string {
+  const text = readFileSync(join(root, 'package.json'), 'utf8');
+  const { bin } = JSON.parse(text) as { readonly bin: { readonly signalbox: string } };
+  return join(root, bin.signalbox);
+}
 
 /** Path of one of the product's compiled modules, such as `store/lmdb-store.js`. */
 export function productModule(product: Product, path: string): string {

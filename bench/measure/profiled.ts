@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CpuProfile } from './cpu-profile.js';
-import type { Product } from './product.js';
+import { type Product, productModule } from './product.js';
 import { newDirectory } from './workspace.js';
 
 /** Between two samples. */
@@ -22,7 +22,8 @@ export function profiled(product: Product): Profiled {
     `--cpu-prof-interval=${samplingMicroseconds}`,
   ];
   return {
-    product: { ...product, nodeFlags },
+    // Module by module: the command as it is installed has them joined, and a profile would not name them.
+    product: { ...product, nodeFlags, program: productModule(product, 'cli/signalbox.js') },
     read() {
       // A bench may run gateways for its preparations too: the one under load has the most samples.
       const files = readdirSync(directory).map((name) => join(directory, name));

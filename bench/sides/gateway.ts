@@ -5,7 +5,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { type Product, productModule } from '../measure/product.js';
+import { commandOf, type Product } from '../measure/product.js';
 import { type Side, startSide } from '../measure/side.js';
 import { removeDirectory } from '../measure/workspace.js';
 import type { Population } from './population.js';
@@ -39,7 +39,7 @@ export async function startGateway(options: GatewayOptions): Promise<Side> {
   writeFileSync(file, JSON.stringify({ plans, ...config }));
   return startSide({
     name: `gateway of ${product.label}`,
-    program: productModule(product, 'cli/signalbox.js'),
+    program: product.program ?? commandOf(product),
     args: [
       'serve',
       ...['--data-dir', population.dataDir, '--config', file],
