@@ -181,7 +181,7 @@ export function createBusyBot(trader: Trader, chance: Chance): Bot {
   return new Bot(trader, chance, busyActions, 4);
 }
 
-/** Only submits, in one lane, so that a small daily limit is not used up before the fault. */
+/** Only submits, in few lanes, so that a small daily limit is not used up before the fault. */
 export function createPlainBot(trader: Trader, chance: Chance): Bot {
-  return new Bot(trader, chance, { submit: 1 }, 1);
+  return new Bot(trader, chance, { submit: 1 }, 3);
 }

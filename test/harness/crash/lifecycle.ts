@@ -19,7 +19,7 @@ export async function startNext({
   operator,
   ...run
 }: TestRun): Promise<void> {
-  quota.limit = quota.acceptedToday + ledger.open.size + chance.between(5, chance.pick([30, 150]));
+  quota.limit = quota.acceptedToday + ledger.open.size + chance.between(15, chance.pick([90, 450]));
   const config = configOf(quota.limit);
   while (chance.happens(0.3)) await gateway.killWhileStarting(config, chance.between(20, 600));
   await gateway.start(config);
