@@ -177,6 +177,14 @@ t.test('backup.sh finds the program when it is called through a link', (t) => {
   t.end();
 });
 
+t.test('a backup that is due at boot waits for the gateway', async (t) => {
+  t.match(readFileSync(`${ops}systemd/signalbox-backup.timer`, 'utf8'), /^Persistent=true$/m);
+  t.match(
+    readFileSync(`${ops}systemd/signalbox-backup.service`, 'utf8'),
+    /^After=signalbox\.service$/m,
+  );
+});
+
 t.test(
   'systemd finds nothing wrong with the timer and its service',
   { skip: missing('systemd-analyze', ['--version']) },
