@@ -74,7 +74,7 @@ t.test(
     mkdirSync(`${unit}.d`);
     writeFileSync(
       `${unit}.d/tls.conf`,
-      '[Service]\nEnvironment=SIGNALBOX_TLS_CERT=%d/tls.cert\nEnvironment=SIGNALBOX_OPS_PORT=%%1\n',
+      '[Service]\nEnvironment=SIGNALBOX_TLS_CERT=%d/tls.cert SIGNALBOX_OPS_PORT=%%1\n',
     );
     const { status, lines, stderr } = run(unit, ['user', 'show', 'a b', '*']);
     t.equal(status, 0, stderr);
