@@ -91,19 +91,11 @@ export class FrameHandler {
   }
 
   /**
-   * Reads in steps the fills of an order that `handle` needs: a report may add one, and an event lists them when the
-   * order ends.
+   * Reads in steps the fills of an order to which `handle` adds one.
    * @returns undefined if that takes no time.
    */
-  readAhead({ userId }: Source, frame: Frame): Steps | undefined {
-    switch (frame.type) {
-      case 'report':
-        return this.#readAhead(userId, executionIdFrom(frame.executionId));
-      case 'cancel_report':
-        return this.#readAhead(userId, executionIdFromCancel(frame.cancelRequestId));
-      default:
-        return undefined;
-    }
+  readAhead(source: Source, frame: Frame): Steps | undefined {
+    return frame.type === 'report' ? this.#readAhead(source, frame) : undefined;
   }
 
   /**
@@ -129,7 +121,7 @@ export class FrameHandler {
   ): Steps {
     let short = 0;
     for (const evidence of known) {
-      const ahead = this.#readAhead(source.userId, executionIdFrom(evidence.executionId));
+      const ahead = this.#readAhead(source, evidence);
       if (ahead !== undefined) yield* ahead;
       this.#reportKnown(budget, source, evidence);
       if (ahead !== undefined || ++short % knownPerStep === 0) yield;
@@ -141,12 +133,12 @@ export class FrameHandler {
     const entry = this.#entryOf(source, evidence.executionId);
     if (entry === undefined) return this.#deps.reportsIgnored.add();
     const done = (): void => void budget.reportsWaiting--;
-    if (this.#report(entry, evidence, { withFills: true, done }) === 'changed')
-      budget.reportsWaiting++;
+    if (this.#report(entry, evidence, { done }) === 'changed') budget.reportsWaiting++;
   }
 
-  #readAhead(userId: string, executionId: string | undefined): Steps | undefined {
-    return executionId === undefined ? undefined : this.#deps.book.readAhead(userId, executionId);
+  #readAhead({ userId }: Source, { executionId, fill }: Known): Steps | undefined {
+    if (fill === undefined || executionIdFrom(executionId) !== executionId) return undefined;
+    return this.#deps.book.readAhead(userId, executionId);
   }
 
   #handleOnce(
@@ -164,7 +156,6 @@ export class FrameHandler {
     const effect =
       isNew || isOther
         ? this.#effectOf(connection, source, frame, dataText, {
-            withFills: true,
             alongside: source,
             done: () => {
               budget.reportsWaiting--;
@@ -263,16 +254,18 @@ export class FrameHandler {
 
   #report(entry: BookEntry, evidence: Evidence, options: ApplyOptions): Effect {
     const { book, timeouts, confirmLatency, reportsIgnored, fillsDuplicate, limits } = this.#deps;
-    const before = entry.execution;
+    const { fill } = evidence;
+    const withFills = fill !== undefined;
+    const before = withFills ? entry.execution : entry.record;
     const room = book.roomOf(entry.userId);
-    if (evidence.fill !== undefined && isKnown(before, evidence.fill)) fillsDuplicate.add();
+    if (withFills && isKnown(before, fill)) fillsDuplicate.add();
     const after = book.apply(
       entry,
       report(
         toExecutionReport(evidence, textRoom(before, room)),
         fillRoom(before, room, limits.fillsPerExecution),
       ),
-      options,
+      { ...options, withFills },
     );
     // A backward report may still apply its fill.
     if (after?.status !== evidence.status) reportsIgnored.add();

@@ -29,11 +29,12 @@ import {
   heldBy,
   listedFills,
   recordOf,
+  toRecord,
 } from './stored-execution.js';
 import { isUnchangeable } from './unchangeable.js';
 
 export interface ApplyOptions {
-  /** Whether the move gets all fills: it may add one, or end the order, which an event lists with its fills. */
+  /** Whether the move adds a fill, for which it needs all fills. */
   readonly withFills?: boolean;
   /** Written in the same transaction. */
   readonly alongside?: Stored;
@@ -56,7 +57,10 @@ export interface ExecutionBookDeps {
   readonly brakes: Pick<Brakes, 'stopOf'>;
   readonly owed: Pick<OwedCancels, 'take' | 'decided'>;
   readonly timeouts: Pick<ExecutionTimeouts, 'begin' | 'arm' | 'disarm' | 'due' | 'mayBeSentAgain'>;
-  /** Called in order after the flush of each change that is announced, and of any change while a cancel waits. */
+  /**
+   * Called in order after the flush of each change that is announced, and of any change while a cancel waits. The
+   * executions may lack the fills that have rows of their own.
+   */
   readonly onChange: (entry: BookEntry, before: Execution, after: Execution) => void;
 }
 
@@ -246,14 +250,12 @@ export class ExecutionBook implements EntryOwner {
     return after;
   }
 
-  /** Keeps no lists of fills: many reports may wait while the disk refuses writes, and the list only grows. */
+  /** Announces the fills of the record alone: a list of thousands takes milliseconds to encode. */
   #whenTold(entry: BookEntry, before: Execution, after: Execution, done?: () => void): () => void {
-    const { length } = after.fills;
-    const was = length === 0 ? before : { ...before, fills: [] };
-    const is = length === 0 ? after : { ...after, fills: [] };
+    const was = toRecord(before);
+    const is = toRecord(after);
     return () => {
-      const own = length === 0 ? is : { ...is, fills: entry.record.fills.slice(0, length) };
-      this.#written(entry, was, own);
+      this.#written(entry, was, is);
       done?.();
     };
   }
@@ -279,7 +281,7 @@ export class ExecutionBook implements EntryOwner {
       const after = entry && before && this.#move(entry, before, move);
       if (entry === undefined || before === undefined || after === undefined) continue;
       records.push(entry);
-      changes.push({ entry, before, after });
+      changes.push({ entry, before: toRecord(before), after: toRecord(after) });
     }
     this.#deps.writer.write({
       records,
@@ -322,9 +324,7 @@ export class ExecutionBook implements EntryOwner {
 
   /** An order that was unknown comes back to the book with all of its fills, for which its user may have no room. */
   #holdLess(entry: BookEntry): void {
-    if (entry.held === 0 || entry.pendingWrites > 0) return;
-    // Less than all have a row in a record of an earlier version, until it is written again.
-    if (entry.durableFills < listedFills(entry.record)) return;
+    if (entry.held === 0 || entry.durableFills < listedFills(entry.record)) return;
     if (this.#index.countOf(entry.userId) <= this.#deps.limits.openExecutionsPerUser) return;
     entry.unloadFills();
     this.#index.count(entry, heldBy(entry.record));

@@ -1,5 +1,4 @@
 import t from 'tap';
-import { becomeUnknown } from '../../src/signals/moves.js';
 import { aFill } from './an-execution.js';
 import {
   publishedEvents,
@@ -117,16 +116,16 @@ t.test('orders are counted by platform and status, and what is denied by its rea
   t.equal(deniedByReason.counters.no_active_terminal.value, 1);
 });
 
-t.test('an event says that it lacks fills which the gateway does not hold', async (t) => {
+t.test('an event lists the first sixteen fills, and says so if there are more', async (t) => {
   const { gateway, plugin, id } = await dispatched();
-  for (let seq = 1; seq <= 30; seq++) {
-    const fill = aFill(`f${seq}`, 0.1);
-    plugin.say({ type: 'report', seq, executionId: id, status: 'partially_filled', fill });
-  }
+  const report = { type: 'report', executionId: id, status: 'partially_filled' };
+  for (let seq = 1; seq <= 16; seq++) plugin.say({ ...report, seq, fill: aFill(`f${seq}`, 0.1) });
+  plugin.say({ ...report, seq: 17, status: 'unknown' });
+  plugin.say({ ...report, seq: 18, fill: aFill('f17', 0.1) });
   await turns();
-  const next = gateway.restart();
-  next.book.apply(next.entry(id), becomeUnknown('disconnected_after_send'));
-  await turns();
-  const [{ data } = {}] = publishedEvents(next);
-  t.match(data, { data: { status: 'unknown', fills: { length: 16 }, fillsTruncated: true } });
+  const [whole, cut] = publishedEvents(gateway).slice(-2);
+  t.match(whole?.data.data, { status: 'unknown', filledQuantity: 1.6, fills: { length: 16 } });
+  t.notMatch(whole?.data.data, { fillsTruncated: true });
+  const cutFills = { filledQuantity: 1.7, fills: { length: 16 }, fillsTruncated: true };
+  t.match(cut?.data.data, { status: 'partially_filled', ...cutFills });
 });
