@@ -185,12 +185,12 @@ function afterLateFill(
   filled: Fills | undefined,
   now: number,
 ): Execution | undefined {
-  if (filled === undefined) return undefined;
-  const filledQuantity = Math.max(
-    sumOf(filled),
-    execution.filledQuantity ?? 0,
-    evidence.filledQuantity ?? 0,
-  );
+  const { fill, filledQuantity: told = 0 } = evidence;
+  if (fill === undefined || filled === undefined) return undefined;
+  // Where fills are not listed, this one may be a repeated one, which the report's own total has counted once.
+  const isCounted = filled.unlistedFills !== undefined && reaches(told, fill.quantity);
+  const sum = isCounted ? told : Math.max(told, sumOf(filled));
+  const filledQuantity = Math.max(sum, execution.filledQuantity ?? 0);
   const becomesFilled = isComplete(execution, filledQuantity) && execution.status !== 'filled';
   return {
     ...execution,

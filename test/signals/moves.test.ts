@@ -127,6 +127,31 @@ t.test(
   },
 );
 
+t.test(
+  'a repeated fill that is not listed and no longer known leaves the total as it is',
+  async (t) => {
+    const told = (filledQuantity: number, fillId: string): Move => {
+      const fill = aFill(fillId, 1);
+      return moves.report(
+        { status: 'partially_filled', filledQuantity, fill },
+        { listed: 1, ids: 4 },
+      );
+    };
+    let order = anExecution('working');
+    const tell = (filledQuantity: number, fillId: string): void => {
+      order = told(filledQuantity, fillId)(order, later) ?? order;
+    };
+    for (let n = 1; n <= 8; n++) tell(n, `f${n}`);
+    t.match(order, { filledQuantity: 8, remainingQuantity: 2 });
+    for (let n = 2; n <= 4; n++) tell(n, `f${n}`);
+    t.match(order, { status: 'partially_filled', filledQuantity: 8, remainingQuantity: 2 });
+    tell(9, 'f9');
+    t.match(order, { filledQuantity: 9, remainingQuantity: 1 });
+    tell(0.5, 'f10');
+    t.match(order, { filledQuantity: 13 }, 'a total without its own fill is none');
+  },
+);
+
 t.test('a fill counts also where a total without fills came before it', async (t) => {
   const known = report(anExecution('working'), 'partially_filled', { filledQuantity: 7 });
   const after = report(known, 'filled', { fill: aFill('f1', 3) });
