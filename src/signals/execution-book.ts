@@ -64,6 +64,12 @@ export interface ExecutionBookDeps {
   readonly onChange: (entry: BookEntry, before: Execution, after: Execution) => void;
 }
 
+/**
+ * Above this part of `openExecutionsPerUser`, an entry does not keep the fills that have rows. It is more than 1: the
+ * ids that each execution keeps without room pass the limit, and each further fill would read all others again.
+ */
+const heldPartMax = 1.125;
+
 export class ExecutionBook implements EntryOwner {
   readonly openOrders = new OpenOrders();
   readonly #deps: ExecutionBookDeps;
@@ -325,7 +331,8 @@ export class ExecutionBook implements EntryOwner {
   /** An order that was unknown comes back to the book with all of its fills, for which its user may have no room. */
   #holdLess(entry: BookEntry): void {
     if (entry.held === 0 || entry.durableFills < listedFills(entry.record)) return;
-    if (this.#index.countOf(entry.userId) <= this.#deps.limits.openExecutionsPerUser) return;
+    const heldMax = this.#deps.limits.openExecutionsPerUser * heldPartMax;
+    if (this.#index.countOf(entry.userId) <= heldMax) return;
     entry.unloadFills();
     this.#index.count(entry, heldBy(entry.record));
   }
