@@ -65,7 +65,10 @@ export class CompletionWaits {
   becameFinal(userId: string, requestId: string): void {
     if (this.#count === 0) return;
     for (const wait of this.#waits.get(userId) ?? []) {
-      if (wait.requestId === requestId && wait.isCompleted()) this.#end(wait);
+      if (wait.requestId !== requestId) continue;
+      // All of them would read the same.
+      if (!wait.isCompleted()) return;
+      this.#end(wait);
     }
   }
 

@@ -2,8 +2,10 @@
 import t, { type Test } from 'tap';
 import type { KeyOwner } from '../../src/auth/api-key.js';
 import type { KeyRefusal } from '../../src/auth/key-rights.js';
+import { isFinal } from '../../src/model/execution.js';
 import type { ApiKey } from '../../src/model/records.js';
 import { waitsPerUserMax } from '../../src/signals/completion-waits.js';
+import { becomeUnknown } from '../../src/signals/moves.js';
 import { SignalReader } from '../../src/signals/signal-reader.js';
 import { report } from '../support/frames.js';
 import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
@@ -179,4 +181,28 @@ t.test('a user has so many waits, and no more', async (t) => {
   t.equal(wait(), undefined);
   gateway.core.waits.drain();
   t.ok(wait() !== undefined, 'until some have ended');
+});
+
+t.test('many waits for a signal that is not completed read it once for each end', async (t) => {
+  const { gateway } = await setUp(t);
+  await gateway.plugin({ instanceId: 'desk-2' });
+  const [first = '', second = ''] = await gateway.submit();
+  const { requestId } = gateway.execution(first);
+  const { waits } = gateway.core;
+  let reads = 0;
+  let ends = 0;
+  const isCompleted = (): boolean => {
+    reads++;
+    return [first, second].every((id) => isFinal(gateway.durable(id)?.status ?? 'queued'));
+  };
+  for (let i = 0; i < 10; i++) {
+    const end = (): void => void ends++;
+    waits.begin({ caller: { user, key }, requestId, waitMs, isCompleted, end });
+  }
+  gateway.book.apply(gateway.entry(first), becomeUnknown('confirmation_timeout'));
+  await turns();
+  t.strictSame([reads, ends], [1, 0]);
+  gateway.book.apply(gateway.entry(second), becomeUnknown('confirmation_timeout'));
+  await turns();
+  t.equal(ends, 10);
 });
