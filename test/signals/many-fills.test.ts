@@ -12,6 +12,7 @@ import { readExecution } from '../support/read-execution.js';
 import { heldBy, putFills, toRecord } from '../../src/signals/stored-execution.js';
 import { SignalPage } from '../../src/signals/signal-page.js';
 import { type ReadSignal, SignalReader } from '../../src/signals/signal-reader.js';
+import { purgeKeyOf } from '../../src/store/key-layout.js';
 import type { Reader } from '../../src/store/store.js';
 import { type signalSchema, toExecutionView } from '../../src/signals/signal-view.js';
 import { anExecution, aFill } from './an-execution.js';
@@ -494,4 +495,30 @@ t.test('a start reads no fills; an order’s are read, in steps, with its next r
   await turns();
   t.match(read(next, id), { filledQuantity: 600 });
   t.equal(next.book.roomOf('u1'), 200_000 - 601, 'then they count');
+});
+
+t.test('a late fill changes nothing if its order or user is gone between two steps', async (t) => {
+  for (const isUser of [true, false]) {
+    const { gateway, plugin, id } = await resting();
+    for (let i = 1; i <= 600; i++) tell(plugin, id, aFill(`f${i}`, 1));
+    tell(plugin, id, aFill('f600', 1), 'cancelled');
+    await turns();
+    const late = { executionId: id, status: 'cancelled', fill: aFill('late', 1) };
+    const steps = plugin.stepsOf(JSON.stringify({ type: 'report', seq: ++seq, ...late }));
+    for (let i = 0; i < 3; i++) t.equal(steps?.next().done, false);
+    await gateway.store.write((batch) => {
+      if (isUser) batch.put('meta', purgeKeyOf('u1'), gateway.clock.now());
+      else batch.remove('finalExecutions', ['u1', id]);
+      for (const { key } of gateway.store.range('fills', { prefix: ['u1', id] }))
+        batch.remove('fills', key);
+    });
+    if (isUser) gateway.core.userChanged('u1');
+    while (steps?.next().done === false);
+    await turns();
+    t.strictSame(gateway.store.range('fills'), []);
+    t.equal(gateway.book.size, 0);
+    t.equal(gateway.durable(id)?.filledQuantity, isUser ? 600 : undefined);
+    if (isUser) t.match(plugin.closed, { code: 4503 });
+    else t.strictSame([plugin.errors, plugin.lastAck], [['unknown_execution'], seq]);
+  }
 });
