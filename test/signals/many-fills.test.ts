@@ -497,6 +497,21 @@ t.test('a start reads no fills; an order’s are read, in steps, with its next r
   t.equal(next.book.roomOf('u1'), 200_000 - 601, 'then they count');
 });
 
+t.test('what a hello tells twice of an order with many fills is taken in its order', async (t) => {
+  const { gateway, plugin, id } = await resting();
+  for (let i = 1; i <= 200; i++) tell(plugin, id, aFill(`f${i}`, 1));
+  await turns();
+  const next = gateway.restart();
+  const known = { executionId: id, status: 'partially_filled' };
+  await next.plugin({
+    executions: [
+      { ...known, fill: aFill('f201', 1), native: { state: 'first' } },
+      { ...known, native: { state: 'second' } },
+    ],
+  });
+  t.match(read(next, id), { filledQuantity: 201, native: { state: 'second' } });
+});
+
 t.test('a late fill changes nothing if its order or user is gone between two steps', async (t) => {
   for (const isUser of [true, false]) {
     const { gateway, plugin, id } = await resting();
