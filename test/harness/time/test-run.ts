@@ -28,7 +28,7 @@ import { Trader } from './trader.js';
 import { WallClock } from './wall-clock.js';
 
 const keepAliveMs = 15_000;
-/** After a longer stall of this process its heartbeats are late, which excuses a close. */
+/** After a longer stall of this process its heartbeats are late, which excuses a close within their window. */
 const stallMsMax = limits.heartbeatWindowMs / 3;
 const stallLookMs = 50;
 /** With all terminals connected, every timeout has passed and every execution has ended within this time. */
@@ -54,7 +54,8 @@ export class TestRun {
   readonly probes: Probes;
   events = 0;
   #reads = 0;
-  #isStalled = false;
+  /** When this process last went on after a stall, on the monotonic clock. */
+  #stalledAt = -Infinity;
   #reconnects = false;
   #reconnectLoop: Promise<void> = Promise.resolve();
   #lastSeq = 0;
@@ -71,7 +72,12 @@ export class TestRun {
     others: { readonly quick: TestUser; readonly daily: TestUser },
   ) {
     this.signalLog = new SignalLog(limits, verdict);
-    this.terminals = createTerminals(this.signalLog, chance, verdict, () => this.#isStalled);
+    this.terminals = createTerminals(
+      this.signalLog,
+      chance,
+      verdict,
+      () => performance.now() - this.#stalledAt < limits.heartbeatWindowMs,
+    );
     this.trader = new Trader({
       url: gateway.url,
       user,
@@ -209,7 +215,7 @@ export class TestRun {
     let last = performance.now();
     setInterval(() => {
       const now = performance.now();
-      this.#isStalled ||= now - last > stallMsMax;
+      if (now - last > stallMsMax) this.#stalledAt = now;
       last = now;
     }, stallLookMs).unref();
   }
