@@ -9,6 +9,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { dayMs } from '../../src/lib/durations.js';
 import { freePort } from '../support/free-port.js';
 import { missing } from '../support/installed.js';
 import { eventually } from '../support/eventually.js';
@@ -62,14 +63,16 @@ export async function startQuickFix(
 ): Promise<QuickFix> {
   const port = await freePort();
   const config = join(directory, 'quickfix.cfg');
+  // A session begins with new numbers at this time of day: not during the test.
+  const sessionTime = new Date(Date.now() + dayMs / 2).toISOString().slice(11, 19);
   mkdirSync(join(directory, 'store'));
   const venue = {
     ConnectionType: 'acceptor',
     SocketAcceptPort: port,
     SocketReuseAddress: 'Y',
     FileStorePath: join(directory, 'store'),
-    StartTime: '00:00:00',
-    EndTime: '00:00:00',
+    StartTime: sessionTime,
+    EndTime: sessionTime,
     UseDataDictionary: 'Y',
     DataDictionary: dictionaries[program],
     BeginString: versions[program],

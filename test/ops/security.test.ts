@@ -54,7 +54,7 @@ t.test(
       if (program === undefined) continue;
       const source = readFileSync(join(root, `${program}.ts`), 'utf8');
       for (const [, option] of line.matchAll(/ --([a-z]+)/g)) {
-        t.match(source, new RegExp(`\\b${option}: '`), `${script} --${option}`);
+        t.match(source, new RegExp(`\\b${option}: ['0-9]`), `${script} --${option}`);
       }
     }
   },
