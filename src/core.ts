@@ -201,10 +201,11 @@ export class Core {
   /**
    * Denies the executions that a stop covers and that were not sent, after settling what is in doubt.
    * Resolves when the denials are on disk, or the disk refuses them.
+   * @param keyId of the API key whose revocation is the stop.
    */
-  async endUnsent(userId?: string): Promise<void> {
+  async endUnsent(userId?: string, keyId?: number): Promise<void> {
     await this.acceptance.settleDoubts();
-    await this.stops.enforce(userId);
+    await this.stops.enforce(userId, keyId);
   }
 
   /** Reads the terminals and open executions of a user that arrives from another gateway, before it is visible. */

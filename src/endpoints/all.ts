@@ -70,9 +70,9 @@ export function createEndpoints(given: EndpointsDeps): Endpoints {
     'list-keys': createListKeys(deps),
     'revoke-key': createRevokeKey({
       ...deps,
-      onRevoked: (userId) => {
+      onRevoked: (userId, keyId) => {
         core.userChanged(userId);
-        return core.endUnsent(userId);
+        return core.endUnsent(userId, keyId);
       },
     }),
     'submit-signal': createSubmitSignal({

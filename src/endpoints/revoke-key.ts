@@ -15,8 +15,8 @@ export interface RevokeKeyDeps extends StoredChangeDeps {
   readonly clock: Clock;
   readonly gate: Gate;
   readonly trail: TrailLog;
-  /** Ends the streams and waits of the user's revoked keys, and denies what they submitted and was not sent. */
-  readonly onRevoked: (userId: string) => Promise<void>;
+  /** Ends the streams and waits of the user's revoked keys, and denies what this one submitted and was not sent. */
+  readonly onRevoked: (userId: string, keyId: number) => Promise<void>;
 }
 
 const idPattern = /^[1-9][0-9]{0,15}$/;
@@ -32,7 +32,7 @@ export function createRevokeKey(deps: RevokeKeyDeps): UserEndpoint {
     if (revoked === true) {
       // Runs also when the answer could not wait for the commit.
       trail.note('key_revoked', { ...origin, userId, keyId: id, by: 'user' });
-      await onRevoked(userId);
+      await onRevoked(userId, id);
     }
     return revoked;
   }

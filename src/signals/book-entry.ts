@@ -57,6 +57,8 @@ export class BookEntry implements Stored, Deadline {
   /** Undefined before the entry is in the book; null once it has left: the execution may have another entry. */
   source: SourceEntries | null | undefined;
   readonly executionId: string;
+  /** The API key that submitted it. A revocation looks for its executions, and must not load those of other keys. */
+  readonly keyId: number | undefined;
   readonly #owner: EntryOwner;
   /** Undefined while unloaded. Lacks the fills that have rows of their own until they are needed. */
   #loaded: Execution | undefined;
@@ -74,6 +76,7 @@ export class BookEntry implements Stored, Deadline {
   ) {
     this.#owner = owner;
     this.executionId = record.executionId;
+    this.keyId = record.keyId;
     this.#loaded = record;
     this.#place = placeOf(record);
   }

@@ -83,7 +83,7 @@ export class CancelJudge {
 
   *#candidates(userId: string): Generator<string, void, void> {
     const { book, store } = this.#deps;
-    for (const { executionId } of book.entries(userId)) yield executionId;
+    for (const { executionId } of book.walk(userId)) yield executionId;
     for (const { key } of walk(store, 'unknownOrders', { prefix: [userId] })) yield key[1];
   }
 

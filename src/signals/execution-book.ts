@@ -197,9 +197,9 @@ export class ExecutionBook implements EntryOwner {
     return this.#ahead?.of === `${userId} ${executionId}` ? this.#ahead.fills : fills;
   }
 
-  /** The entries of one user, or of all. Loads none. */
-  entries(userId?: string): BookEntry[] {
-    return this.#index.entries(userId);
+  /** The entries of one user, or of all, as they are when the walk reaches them. Loads none. */
+  walk(userId?: string): Generator<BookEntry, void, void> {
+    return this.#index.walk(userId);
   }
 
   /** The entries of all users by source, which is '' where an execution has none. Loads none. */
@@ -357,7 +357,7 @@ export class ExecutionBook implements EntryOwner {
 
   /** Drops all entries of a deleted user. */
   forget(userId: string): void {
-    for (const entry of this.#index.entries(userId)) this.#drop(entry);
+    for (const entry of this.#index.walk(userId)) this.#drop(entry);
     this.#ahead = undefined;
   }
 

@@ -1,7 +1,7 @@
 /**
  * Carries out stops: denies the executions that a freeze, a halt or a revoked key covers and that were not sent.
  * A stop counts from its own commit on, since `holds` is asked before every submit frame; the denials follow, and
- * a restart denies what is left of them. Owns whether the process ends.
+ * a restart denies what is left of them. Owns the runs that deny, and whether the process ends.
  */
 import type { Brakes } from '../auth/brakes.js';
 import { slicesOf } from '../lib/slices.js';
@@ -17,9 +17,13 @@ export interface StopsDeps {
 
 /** Entries denied in one turn of the event loop: a few milliseconds. */
 const entriesPerTurn = 256;
+/** Entries of other API keys that are passed over in one turn: a millisecond. */
+const passedPerTurn = 16_384;
 
 export class Stops {
   readonly #deps: StopsDeps;
+  /** The latest run for a user, or for all under the name ''. */
+  readonly #runs = new Map<string, Promise<void>>();
   #isStopped = false;
 
   constructor(deps: StopsDeps) {
@@ -32,14 +36,38 @@ export class Stops {
   }
 
   /**
-   * Denies what is stopped, of one user or of all. Call it after the commit of a stop and before that of its end:
-   * what a stop has ended stays ended. Resolves when the denials are on disk, or the disk refuses them.
+   * Denies what is stopped, of one user or of all; of one API key, if its revocation is the stop. Call it after the
+   * commit of a stop and before that of its end: what a stop has ended stays ended. A user's runs follow one another:
+   * a bot that revokes the same key again and again must not have a slice of each denied in every turn.
+   * Resolves when the denials are on disk, or the disk refuses them.
    */
-  async enforce(userId?: string): Promise<void> {
-    for (const entries of slicesOf(this.#deps.book.entries(userId), entriesPerTurn)) {
-      await this.#enforceOn(entries);
+  async enforce(userId?: string, keyId?: number): Promise<void> {
+    const whose = userId ?? '';
+    const before = this.#runs.get(whose);
+    const run = this.#enforceAfter(before, userId, keyId);
+    this.#runs.set(whose, run);
+    await run;
+    if (this.#runs.get(whose) === run) this.#runs.delete(whose);
+  }
+
+  async #enforceAfter(
+    before: Promise<void> | undefined,
+    userId: string | undefined,
+    keyId: number | undefined,
+  ): Promise<void> {
+    await before;
+    let slice: BookEntry[] = [];
+    let passed = 0;
+    for (const entry of this.#deps.book.walk(userId)) {
+      if (keyId === undefined || entry.keyId === keyId) slice.push(entry);
+      else passed++;
+      if (slice.length < entriesPerTurn && passed < passedPerTurn) continue;
+      await this.#enforceOn(slice);
       await nextTurn();
+      slice = [];
+      passed = 0;
     }
+    await this.#enforceOn(slice);
   }
 
   /** Denies what an earlier process has left. */

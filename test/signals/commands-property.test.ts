@@ -212,7 +212,7 @@ class Story {
   #checkRoom(): void {
     const { book, limits } = this.gateway;
     let held = 0;
-    for (const entry of book.entries('u1')) held += 1 + (entry.isLoaded ? heldBy(entry.record) : 0);
+    for (const entry of book.walk('u1')) held += 1 + (entry.isLoaded ? heldBy(entry.record) : 0);
     assert.equal(book.roomOf('u1'), limits.openExecutionsPerUser - held, 'room of the user');
   }
 
@@ -415,9 +415,9 @@ class Story {
       assert.notEqual(known.status, 'denied', executionId);
     }
     for (const keyId of keyIds) {
-      const open = gateway.book
-        .entries('u1')
-        .filter(({ execution: { status, keyId: by } }) => !isFinal(status) && by === keyId);
+      const open = [...gateway.book.walk('u1')].filter(
+        ({ execution: { status, keyId: by } }) => !isFinal(status) && by === keyId,
+      );
       assert.equal(gateway.book.openOrders.of(keyId), open.length, `open orders of ${keyId}`);
     }
   }

@@ -139,7 +139,7 @@ t.test(
     const gateway = new SimulatedGateway();
     const plugin = await gateway.plugin();
     const [id = ''] = await gateway.submit({ ttlMs: 5_000 });
-    const [entry] = gateway.book.entries();
+    const [entry] = gateway.book.walk();
     await heartbeats(gateway, plugin, 60_000);
     t.equal(gateway.durable(id)?.status, 'unknown');
     t.equal(gateway.book.size, 0);

@@ -301,7 +301,7 @@ class Story {
       assert(count >= (this.#told.get(executionId) ?? 0), `${executionId}: a change lacks fills`);
       this.#told.set(executionId, count);
     }
-    const entries = book.entries('u1');
+    const entries = [...book.walk('u1')];
     assert.equal(book.size, entries.length);
     const loaded = entries.filter((entry) => entry.isLoaded);
     const held = loaded.reduce((sum, { record }) => sum + heldBy(record), entries.length);
@@ -336,9 +336,9 @@ class Story {
     const { reportsWaiting } = core.terminals.budgets.of('u1');
     assert.equal(reportsWaiting, 0, 'no report waits for the disk');
     for (const keyId of keyIds) {
-      const open = book
-        .entries('u1')
-        .filter(({ record }) => record.keyId === keyId && isOpenOf(record));
+      const open = [...book.walk('u1')].filter(
+        ({ record }) => record.keyId === keyId && isOpenOf(record),
+      );
       assert.equal(book.openOrders.of(keyId), open.length, 'open orders of a key');
     }
     for (const [executionId, { quantities }] of this.#orders) {

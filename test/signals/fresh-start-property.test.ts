@@ -283,13 +283,13 @@ class Life {
   /** Memory holds what the disk holds. */
   checkMemory(): void {
     const { book, store } = this.gateway;
-    for (const { userId, executionId, execution, pendingWrites } of book.entries()) {
+    for (const { userId, executionId, execution, pendingWrites } of book.walk()) {
       assert.equal(pendingWrites, 0, `${executionId} is not on disk`);
       const record = recordOf(store, userId, executionId);
       assert(record !== undefined, `${executionId} is gone`);
       assert.deepEqual(plain(execution), plain(fromRecord(store, userId, record)));
     }
-    const known = new Set(book.entries().map(({ executionId }) => executionId));
+    const known = new Set([...book.walk()].map(({ executionId }) => executionId));
     for (const { record } of store.range('openExecutions')) {
       assert(known.has(record.executionId), `${record.executionId} is open, and not in the book`);
       assert(!isSettled(record), `${record.executionId} is settled, and open`);
@@ -317,8 +317,7 @@ class Life {
     const now = clock.now();
     const keyIds = userIds.flatMap((userId) => users[userId]);
     return {
-      executions: book
-        .entries()
+      executions: [...book.walk()]
         .map(({ execution }) => plain(recover(execution, now) ?? execution))
         .sort((a, b) => (a.executionId < b.executionId ? -1 : 1)),
       openOrders: keyIds.map((keyId) => book.openOrders.of(keyId)),

@@ -431,7 +431,7 @@ async function unknownWith(fills: number, orders: number, openExecutionsPerUser 
 
 /** What a user's entries hold in memory, as `openExecutionsPerUser` counts it. */
 function heldIn({ book }: SimulatedGateway): number {
-  return book.entries('u1').reduce((sum, { record }) => sum + 1 + heldBy(record), 0);
+  return [...book.walk('u1')].reduce((sum, { record }) => sum + 1 + heldBy(record), 0);
 }
 
 t.test('a cancel, or one of all orders, reads no fills of unknown orders', async (t) => {

@@ -96,7 +96,7 @@ class Story {
       const holder = requestId === undefined ? undefined : { requestId };
       assert.deepEqual(gateway.acceptance.holderOf('u1', signalId), holder, signalId);
     }
-    const open = gateway.book.entries('u1').filter(({ execution }) => !isFinal(execution.status));
+    const open = [...gateway.book.walk('u1')].filter(({ execution }) => !isFinal(execution.status));
     assert.equal(gateway.book.openOrders.of(keyId), open.length, 'open orders of the key');
     assert.equal(gateway.deadlines.size, this.#deadlines + gateway.book.size, 'deadlines');
     if (requests.length === 0) return;

@@ -368,7 +368,7 @@ t.test(
     // More than are denied in one turn.
     for (let i = 0; i < 600; i++) gateway.accept({ signalId: `after ${i}` }, () => undefined);
     await turns();
-    const last = gateway.book.entries('u1').at(-1)?.executionId ?? '';
+    const last = [...gateway.book.walk('u1')].at(-1)?.executionId ?? '';
     let release = memory.hang();
     const halted = halting.run(context, {});
     const resumed = resuming.run(context);
@@ -394,6 +394,43 @@ t.test(
     t.match(gateway.durable(frozen), denied('account_frozen'));
   },
 );
+
+/** Orders that wait for their terminal, not in memory, of a key. Counts how many the gateway looks at in each turn. */
+async function manyWaiting(count: number, keyId: number) {
+  const { gateway } = await waiting();
+  for (let i = 0; i < count; i++) gateway.accept({ keyId }, () => undefined);
+  await turns();
+  const { brakes } = gateway.core;
+  const stopOf = brakes.stopOf.bind(brakes);
+  const looks = { count: 0 };
+  brakes.stopOf = (...of) => {
+    looks.count++;
+    return stopOf(...of);
+  };
+  return { gateway, looks };
+}
+
+t.test('the revocation of a key looks at no execution of another key', async (t) => {
+  const { gateway, looks } = await manyWaiting(600, 2);
+  const [first] = gateway.book.walk('u1');
+  await stops.key_revoked(gateway.store);
+  await gateway.core.endUnsent('u1', 1);
+  t.match(gateway.durable(first?.executionId ?? ''), denied('key_revoked'));
+  t.equal(looks.count, 1);
+  t.equal(gateway.book.size, 600);
+  t.notOk([...gateway.book.walk('u1')].some(({ isLoaded }) => isLoaded));
+});
+
+t.test('a key that is revoked again and again is looked through once in a turn', async (t) => {
+  const { gateway, looks } = await manyWaiting(600, 1);
+  await stops.key_revoked(gateway.store);
+  const runs = Array.from({ length: 9 }, () => gateway.core.endUnsent('u1', 1));
+  await turns(1);
+  t.equal(looks.count, 256);
+  await Promise.all(runs);
+  t.equal(looks.count, 601, 'the later runs find nothing left');
+  t.equal(gateway.book.size, 0);
+});
 
 /** An operator whose first command that ends a stop waits for `goOn`, as on a slow disk. */
 async function slowOperator() {
