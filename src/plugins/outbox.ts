@@ -20,6 +20,7 @@ import type { OwedCancels } from '../signals/owed-cancels.js';
 import type { Stops } from '../signals/stops.js';
 import type { Reader } from '../store/store.js';
 import type { WriteQueue } from '../store/write-queue.js';
+import { BacklogPace } from './backlog-pace.js';
 import type { Registry } from './registry.js';
 import type { Source, SourceConnection } from './source.js';
 import { submitFrame } from './submit-frame.js';
@@ -67,9 +68,11 @@ export class Outbox {
   readonly #backlogs = new WeakMap<SourceConnection, Submits>();
   /** Connections with cancels that wait; further ones that have to wait for their terminal join them. */
   readonly #cancelBacklogs = new WeakMap<SourceConnection, Cancels>();
+  readonly #pace: BacklogPace;
 
   constructor(deps: OutboxDeps) {
     this.#deps = deps;
+    this.#pace = new BacklogPace(deps.writer);
   }
 
   /** Sends newly accepted executions to the connected plugins. */
@@ -82,7 +85,7 @@ export class Outbox {
       if (source === undefined || connection === undefined) entry.unload();
       else if (backlog !== undefined) backlog.later.push(entry);
       else if (this.#mustWait(connection, entry))
-        this.#sendSome(connection, source, this.#addBacklog(connection, [entry]));
+        this.#sendLater(connection, source, this.#addBacklog(connection, [entry]));
       else this.#send(connection, entry, request);
     }
   }
@@ -104,9 +107,12 @@ export class Outbox {
   resume(connection: SourceConnection, source: Source): () => void {
     const entries = this.#deps.book.ofSource(source.userId, source.key);
     const begins: (() => void)[] = [];
-    if (source.capabilities.includes('submit')) {
-      const backlog = this.#addBacklog(connection, entries.filter(mayBeUndelivered));
-      begins.push(() => this.#sendSome(connection, source, backlog));
+    const undelivered = source.capabilities.includes('submit')
+      ? entries.filter(mayBeUndelivered)
+      : [];
+    if (undelivered.length > 0) {
+      const backlog = this.#addBacklog(connection, undelivered);
+      begins.push(() => this.#sendLater(connection, source, backlog));
     }
     if (source.capabilities.includes('cancel')) {
       const cancels = new Set(this.#undeliveredCancels(entries));
@@ -116,7 +122,7 @@ export class Outbox {
         for (const entry of cancels) {
           if (entry.pendingWrites > 0 && isWaiting(entry.record.cancel)) cancels.delete(entry);
         }
-        this.#sendCancels(connection, cancels);
+        this.#sendCancelsLater(connection, source, cancels);
       });
     }
     return () => {
@@ -127,9 +133,9 @@ export class Outbox {
   /** The send buffer has drained: continues the backlog. */
   drained(connection: SourceConnection, source: Source): void {
     const submits = this.#backlogs.get(connection);
-    if (submits?.isCongested === true) this.#sendSome(connection, source, submits);
+    if (submits?.isCongested === true) this.#sendLater(connection, source, submits);
     const cancels = this.#cancelBacklogs.get(connection);
-    if (cancels?.isCongested === true) this.#sendCancels(connection, cancels.entries);
+    if (cancels?.isCongested === true) this.#sendCancelsLater(connection, source, cancels.entries);
   }
 
   /** Sends a newly durable cancel, or marks it `not_sent` if the plugin is not connected. */
@@ -150,10 +156,11 @@ export class Outbox {
    */
   sendWaitingCancel(entry: BookEntry): void {
     if (!isWaiting(entry.record.cancel)) return;
-    const connection = connectionFor('cancel', this.#sourceOf(entry));
-    if (connection === undefined) return;
+    const source = this.#sourceOf(entry);
+    const connection = connectionFor('cancel', source);
+    if (source === undefined || connection === undefined) return;
     const backlog = this.#cancelBacklogs.get(connection);
-    if (backlog === undefined) this.#sendCancels(connection, new Set([entry]));
+    if (backlog === undefined) this.#sendCancels(connection, source, new Set([entry]));
     else backlog.entries.add(entry);
   }
 
@@ -163,16 +170,28 @@ export class Outbox {
     return backlog;
   }
 
+  #sendLater(connection: SourceConnection, source: Source, backlog: Submits): void {
+    backlog.isCongested = false;
+    this.#pace.add(source.userId, () =>
+      connection.isClosed ? 0 : this.#sendSome(connection, source, backlog),
+    );
+  }
+
+  #sendCancelsLater(connection: SourceConnection, source: Source, entries: Set<BookEntry>): void {
+    this.#cancelBacklogs.set(connection, { entries, isCongested: false });
+    this.#pace.add(source.userId, () => this.#sendCancels(connection, source, entries));
+  }
+
   /**
    * Sends a slice of the backlog, oldest first, once the `maySend` marks of all its executions are durable. Waits
    * for a cancel of all orders that is not on disk, and pauses under backpressure: otherwise a long backlog would
    * close the connection as too slow.
+   * @returns how many executions it has changed.
    */
-  #sendSome(connection: SourceConnection, source: Source, backlog: Submits): void {
+  #sendSome(connection: SourceConnection, source: Source, backlog: Submits): number {
     const { book, writer, owed, stops } = this.#deps;
-    backlog.isCongested = false;
-    const goOn = (): void => this.#sendSome(connection, source, backlog);
-    if (connection.isClosed || owed.awaitDecision(source.userId, goOn)) return;
+    const goOn = (): void => this.#sendLater(connection, source, backlog);
+    if (owed.awaitDecision(source.userId, goOn)) return 0;
     const next = this.#nextOf(connection, backlog);
     backlog.next = next;
     const unmarked = next.filter((entry) => !isMarkDurable(entry));
@@ -180,16 +199,19 @@ export class Outbox {
       for (const entry of unmarked) book.apply(entry, allowSending);
       // Follows the marks, also those that an earlier connection has asked for.
       writer.write({ records: [], done: goOn });
-      return;
+      return unmarked.length;
     }
+    let sent = 0;
     for (let entry = next[0]; entry !== undefined; entry = next[0]) {
       backlog.isCongested = mustPause(connection);
-      if (backlog.isCongested) return;
+      if (backlog.isCongested) return sent;
       next.shift();
+      sent++;
       if (!stops.holds(entry)) this.#send(connection, entry);
     }
-    if (backlog.later.length > 0) setImmediate(goOn);
+    if (backlog.later.length > 0) goOn();
     else this.#backlogs.delete(connection);
+    return sent;
   }
 
   /** @returns the next executions that may be sent; drops those before them that may not. */
@@ -224,16 +246,18 @@ export class Outbox {
     });
   }
 
-  /** Sends a slice of the cancels. Pauses under backpressure, as `#sendSome`. */
-  #sendCancels(connection: SourceConnection, entries: Set<BookEntry>): void {
+  /** Sends a slice of the cancels. Pauses under backpressure, and returns, as `#sendSome`. */
+  #sendCancels(connection: SourceConnection, source: Source, entries: Set<BookEntry>): number {
     const { book, timeouts } = this.#deps;
     let frames = 0;
     for (const entry of entries) {
-      const isCongested = mustPause(connection);
-      if (isCongested || frames === framesPerTurn) {
-        this.#cancelBacklogs.set(connection, { entries, isCongested });
-        if (!isCongested) setImmediate(() => this.#sendCancels(connection, entries));
-        return;
+      if (mustPause(connection)) {
+        this.#cancelBacklogs.set(connection, { entries, isCongested: true });
+        return frames;
+      }
+      if (frames === framesPerTurn) {
+        this.#sendCancelsLater(connection, source, entries);
+        return frames;
       }
       entries.delete(entry);
       const { record } = entry;
@@ -243,11 +267,12 @@ export class Outbox {
       if (waits ? !mayTakeCancel(connection, entry) : !timeouts.maySendCancelAgain(record)) {
         continue;
       }
-      if (!sendCancelFrame(connection, record, cancel)) return;
+      if (!sendCancelFrame(connection, record, cancel)) return frames;
       frames++;
       if (waits) book.apply(entry, dispatchCancel);
     }
     this.#cancelBacklogs.delete(connection);
+    return frames;
   }
 
   #send(connection: SourceConnection, entry: BookEntry, request?: SignalRequest): void {

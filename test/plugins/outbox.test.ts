@@ -333,8 +333,10 @@ t.test('a burst of new signals leaves as fast as a connected plugin reads', asyn
   const [late = ''] = await gateway.submit({ ttlMs: 5_000 });
   await gateway.pass(5_000);
   plugin.drain(1);
+  await turns();
   t.strictSame(plugin.submitted, ['s1', 's2', 's3']);
   plugin.drain(Infinity);
+  await turns();
   t.strictSame(plugin.submitted, ['s1', 's2', 's3', 's4']);
   t.match(gateway.durable(late), { status: 'expired', delivery: 'not_sent' });
   await gateway.submit();
@@ -364,6 +366,7 @@ t.test('a drain does not look through all open orders for the rest of the backlo
   t.strictSame(plugin.submitted, ['s1', 's2', 's3']);
   t.equal(walks, 0);
   plugin.drain(Infinity);
+  await turns();
   t.strictSame(plugin.submitted.slice(3), ['s4', 's5', 's6', 's7', 's8']);
   t.equal(gateway.outbox.hasBacklog(plugin.connection), false);
 });
@@ -415,6 +418,40 @@ t.test('a long backlog leaves in slices, with new signals behind it', async (t) 
     Array.from({ length: 501 }, (_, i) => `s${i + 1}`),
   );
   t.equal(gateway.outbox.hasBacklog(plugin.connection), false);
+});
+
+/** A user's terminals that connect in one turn, each with a backlog of the same 200 signals. */
+async function reconnectAll(gateway: SimulatedGateway): Promise<ScriptedPlugin[]> {
+  const desks = Array.from({ length: 8 }, (_, i) => `desk-${i}`);
+  for (const instanceId of desks) (await gateway.plugin({ instanceId })).drop();
+  for (let i = 0; i < 200; i++) gateway.accept({ ttlMs: 300_000 }, () => undefined);
+  await turns();
+  return desks.map((instanceId) => {
+    const plugin = gateway.connect();
+    plugin.hello({ instanceId });
+    return plugin;
+  });
+}
+
+t.test('the backlogs of a user’s terminals leave one after the other', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugins = await reconnectAll(gateway);
+  const sent = (): number => plugins.reduce((sum, { submitted }) => sum + submitted.length, 0);
+  const frames = await growthOf(sent, () => sent() === 1_600);
+  t.ok(frames <= framesPerTurn, `${frames} frames in one turn`);
+  t.equal(sent(), 1_600);
+});
+
+t.test('backlogs wait for the disk before too much gathers in one commit', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugins = await reconnectAll(gateway);
+  const goOn = gateway.memory.hang();
+  await turns(50);
+  const unwritten = [...gateway.book.walk('u1')].filter(({ pendingWrites }) => pendingWrites > 0);
+  t.ok(unwritten.length > 0 && unwritten.length <= 512 + framesPerTurn, `${unwritten.length}`);
+  goOn();
+  await turns(100);
+  t.ok(plugins.every(({ submitted }) => submitted.length === 200));
 });
 
 t.test('orders that are not sent again make no backlog on reconnect', async (t) => {
@@ -665,6 +702,7 @@ t.test(
     plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
     await turns();
     plugin.drain(Infinity);
+    await turns();
     t.equal(plugin.of('cancel').length, 1);
   },
 );

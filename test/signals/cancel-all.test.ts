@@ -478,6 +478,7 @@ t.test('many cancels that leave at once pause under backpressure', async (t) => 
   await turns();
   t.equal(looks, 0, 'nothing is tried until it drains');
   plugin.drain(4);
+  await turns();
   t.equal(cancelsSent(plugin).length, 7);
   plugin.drain(Infinity);
   await turns();
