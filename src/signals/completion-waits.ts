@@ -6,6 +6,7 @@
 import type { KeyOwner } from '../auth/api-key.js';
 import type { KeyRefusal, KeyRights } from '../auth/key-rights.js';
 import type { Deadline, Deadlines } from '../lib/deadlines.js';
+import { Queue } from '../lib/queue.js';
 import { eachByTurns } from '../lib/turn.js';
 import type { Scope } from '../model/scopes.js';
 
@@ -15,6 +16,8 @@ const scope: Scope = 'signals:read';
 export const waitsPerUserMax = 1_000;
 /** Waits of all users that are ended in one turn of the event loop: a few milliseconds. */
 const waitsPerTurn = 256;
+/** Waits of one user that are answered in one turn: a signal of 64 executions has an answer of 50 KB. */
+export const answersPerTurn = 32;
 
 export interface WaitFor {
   readonly caller: KeyOwner;
@@ -30,6 +33,16 @@ interface Wait extends WaitFor {
   deadline: Deadline | undefined;
 }
 
+interface UserWaits {
+  readonly all: Set<Wait>;
+  /** So that the end of an execution asks once whether its request is completed, however many wait for it. */
+  readonly ofRequest: Map<string, Set<Wait>>;
+  /** Those whose request is completed, until it is their turn; some may have ended meanwhile. */
+  readonly completed: Queue<Wait>;
+  /** How many were answered in this turn. */
+  answers: number;
+}
+
 export interface CompletionWaitsDeps {
   readonly deadlines: Deadlines;
   readonly rights: KeyRights;
@@ -38,7 +51,7 @@ export interface CompletionWaitsDeps {
 export class CompletionWaits {
   readonly #deps: CompletionWaitsDeps;
   /** By userId. */
-  readonly #waits = new Map<string, Set<Wait>>();
+  readonly #users = new Map<string, UserWaits>();
   #count = 0;
 
   constructor(deps: CompletionWaitsDeps) {
@@ -52,34 +65,50 @@ export class CompletionWaits {
   /** @returns a function that ends the wait without calling `end`; undefined if the user has too many. */
   begin(wanted: WaitFor): (() => void) | undefined {
     const { userId } = wanted.caller.user;
-    const waits = this.#waits.get(userId) ?? new Set();
-    if (waits.size >= waitsPerUserMax) return undefined;
+    const user = this.#users.get(userId) ?? newUser();
+    if (user.all.size >= waitsPerUserMax) return undefined;
     const wait: Wait = { ...wanted, deadline: undefined };
     wait.deadline = this.#deps.deadlines.after(wanted.waitMs, () => this.#end(wait));
-    this.#waits.set(userId, waits.add(wait));
+    user.all.add(wait);
+    const { requestId } = wanted;
+    user.ofRequest.set(requestId, (user.ofRequest.get(requestId) ?? new Set()).add(wait));
+    this.#users.set(userId, user);
     this.#count++;
     return () => void this.#remove(wait);
   }
 
   /** An execution of the request has become final, on disk. */
   becameFinal(userId: string, requestId: string): void {
-    if (this.#count === 0) return;
-    for (const wait of this.#waits.get(userId) ?? []) {
-      if (wait.requestId !== requestId) continue;
-      // All of them would read the same.
-      if (!wait.isCompleted()) return;
+    const user = this.#users.get(userId);
+    const waits = user?.ofRequest.get(requestId);
+    const [first] = waits ?? [];
+    if (user === undefined || first?.isCompleted() !== true) return;
+    for (const wait of waits ?? []) user.completed.push(wait);
+    this.#answerSome(user);
+  }
+
+  #answerSome(user: UserWaits): void {
+    while (user.answers < answersPerTurn) {
+      const wait = user.completed.shift();
+      if (wait === undefined) return;
+      if (user.answers++ === 0) {
+        setImmediate(() => {
+          user.answers = 0;
+          this.#answerSome(user);
+        });
+      }
       this.#end(wait);
     }
   }
 
   /** Ends the user's waits whose key, user or plan no longer allows them. */
   recheck(userId: string): void {
-    for (const wait of this.#waits.get(userId) ?? []) this.#recheckOne(wait);
+    for (const wait of this.#users.get(userId)?.all ?? []) this.#recheckOne(wait);
   }
 
   /** As `recheck`, for all users, in slices: a wait that ends meanwhile is refused all the same. */
   recheckAll(): Promise<void> {
-    const all = [...this.#waits.values()].flatMap((waits) => [...waits]);
+    const all = [...this.#users.values()].flatMap((user) => [...user.all]);
     return eachByTurns(all, waitsPerTurn, (wait) => this.#recheckOne(wait));
   }
 
@@ -89,7 +118,7 @@ export class CompletionWaits {
 
   /** Ends every wait, for a graceful shutdown: each client is answered with what is known. */
   drain(): void {
-    for (const waits of [...this.#waits.values()]) for (const wait of waits) this.#end(wait);
+    for (const { all } of [...this.#users.values()]) for (const wait of all) this.#end(wait);
   }
 
   /** Asks for the rights again: no event tells that a key has expired. */
@@ -99,11 +128,18 @@ export class CompletionWaits {
 
   #remove(wait: Wait): boolean {
     const { userId } = wait.caller.user;
-    const waits = this.#waits.get(userId);
-    if (waits?.delete(wait) !== true) return false;
+    const user = this.#users.get(userId);
+    if (user?.all.delete(wait) !== true) return false;
     this.#count--;
-    if (waits.size === 0) this.#waits.delete(userId);
+    if (user.all.size === 0) this.#users.delete(userId);
+    const waits = user.ofRequest.get(wait.requestId);
+    waits?.delete(wait);
+    if (waits?.size === 0) user.ofRequest.delete(wait.requestId);
     this.#deps.deadlines.remove(wait.deadline);
     return true;
   }
+}
+
+function newUser(): UserWaits {
+  return { all: new Set(), ofRequest: new Map(), completed: new Queue(), answers: 0 };
 }

@@ -2,10 +2,8 @@
 import t, { type Test } from 'tap';
 import type { KeyOwner } from '../../src/auth/api-key.js';
 import type { KeyRefusal } from '../../src/auth/key-rights.js';
-import { isFinal } from '../../src/model/execution.js';
 import type { ApiKey } from '../../src/model/records.js';
-import { waitsPerUserMax } from '../../src/signals/completion-waits.js';
-import { becomeUnknown } from '../../src/signals/moves.js';
+import { answersPerTurn, waitsPerUserMax } from '../../src/signals/completion-waits.js';
 import { SignalReader } from '../../src/signals/signal-reader.js';
 import { report } from '../support/frames.js';
 import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
@@ -183,26 +181,41 @@ t.test('a user has so many waits, and no more', async (t) => {
   t.ok(wait() !== undefined, 'until some have ended');
 });
 
-t.test('many waits for a signal that is not completed read it once for each end', async (t) => {
-  const { gateway } = await setUp(t);
-  await gateway.plugin({ instanceId: 'desk-2' });
-  const [first = '', second = ''] = await gateway.submit();
-  const { requestId } = gateway.execution(first);
-  const { waits } = gateway.core;
-  let reads = 0;
-  let ends = 0;
-  const isCompleted = (): boolean => {
-    reads++;
-    return [first, second].every((id) => isFinal(gateway.durable(id)?.status ?? 'queued'));
-  };
-  for (let i = 0; i < 10; i++) {
-    const end = (): void => void ends++;
-    waits.begin({ caller: { user, key }, requestId, waitMs, isCompleted, end });
+t.test('however many wait for a signal, its executions are read once for each end', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugins = [await gateway.plugin(), await gateway.plugin({ instanceId: 'desk-2' })];
+  const ids = await gateway.submit();
+  const { requestId } = gateway.execution(ids[0] as string);
+  let looks = 0;
+  for (let i = 0; i < 100; i++) {
+    gateway.core.waits.begin({
+      caller: { user, key },
+      requestId,
+      waitMs,
+      isCompleted: () => ++looks === 2,
+      end: () => undefined,
+    });
   }
-  gateway.book.apply(gateway.entry(first), becomeUnknown('confirmation_timeout'));
+  plugins[0]?.say(report(1, ids[0] as string, 'rejected'));
   await turns();
-  t.strictSame([reads, ends], [1, 0]);
-  gateway.book.apply(gateway.entry(second), becomeUnknown('confirmation_timeout'));
+  t.equal(looks, 1);
+  plugins[1]?.say(report(1, ids[1] as string, 'rejected'));
   await turns();
-  t.equal(ends, 10);
+  t.equal(looks, 2);
+  t.equal(gateway.core.waits.count, 0, 'all are answered');
+});
+
+t.test('a user whose signal many wait for is answered some in each turn', async (t) => {
+  const { plugin, executionId, ends, wait } = await setUp(t);
+  for (let i = 1; i < 100; i++) wait();
+  plugin.say(report(1, executionId, 'rejected'));
+  while (ends.length === 0) await turns(1);
+  t.equal(ends.length, answersPerTurn);
+  await turns(1);
+  t.equal(ends.length, 2 * answersPerTurn);
+  await turns();
+  t.same(
+    ends,
+    Array.from({ length: 100 }, () => 'answered'),
+  );
 });
