@@ -25,6 +25,11 @@ export const framesPerUpgrade = 50;
  * what has refilled when its user may connect again.
  */
 export const executionsPerFrame = { told: 4, open: 256 } as const;
+/**
+ * A fill of an order whose fills are not in memory counts as one frame more for so many of them, because the gateway
+ * reads them first: ten thousand take some twenty milliseconds.
+ */
+export const fillsPerFrame = 32;
 
 export class UserBudget {
   connections = 0;
@@ -74,6 +79,16 @@ export class UserBudget {
    */
   spendHello(told: number, open: number): boolean {
     const frames = Math.floor(told / executionsPerFrame.told + open / executionsPerFrame.open);
+    return this.#spendWork(frames);
+  }
+
+  /** @param fills that are read from the store for a report. @returns as `spend`. */
+  spendFills(fills: number): boolean {
+    return this.#spendWork(Math.floor(fills / fillsPerFrame));
+  }
+
+  /** At a low rate, counts no more than a quarter of what has refilled when the user may connect again. */
+  #spendWork(frames: number): boolean {
     return this.spend(0, Math.min(frames, this.#refilledAtReturn / 4));
   }
 

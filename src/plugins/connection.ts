@@ -75,6 +75,7 @@ export interface ConnectionHandlers {
   ) => Steps | undefined;
   /** @returns what has to be done before `onFrame`. */
   readonly readAhead: (
+    connection: Connection,
     source: Source,
     frame: Exclude<PluginFrame, { type: 'hello' }>,
   ) => Steps | undefined;
@@ -226,6 +227,19 @@ export class Connection implements SourceConnection {
     else this.#end('terminal_left');
   }
 
+  spendFills(fills: number): boolean {
+    return this.#mayGoOn(this.budget.spendFills(fills));
+  }
+
+  /** Closes at once if a frame costs more than is left: those that wait behind it may cost as much. */
+  #mayGoOn(isPaid: boolean): boolean {
+    if (!isPaid && !this.#isClosed) {
+      this.#deps.framesRejected.add();
+      this.#closeTooFast();
+    }
+    return isPaid;
+  }
+
   #closeTooFast(): void {
     const { message } = frameErrors.too_fast;
     this.#socket.send(JSON.stringify({ type: 'error', code: 'too_fast', message }));
@@ -247,14 +261,10 @@ export class Connection implements SourceConnection {
 
   #handleHello(hello: PluginFrameOf<'hello'>): FrameErrorCode | Steps | undefined {
     if (this.#source !== undefined) return 'hello_repeated';
-    const { handlers, deadlines, framesRejected } = this.#deps;
+    const { handlers, deadlines } = this.#deps;
     const { executions = [] } = hello;
     const open = handlers.openExecutionsOf(this.session.userId, hello);
-    if (!this.budget.spendHello(executions.length, open)) {
-      framesRejected.add();
-      this.#closeTooFast();
-      return undefined;
-    }
+    if (!this.#mayGoOn(this.budget.spendHello(executions.length, open))) return undefined;
     const source = handlers.identify(this, hello);
     if (typeof source === 'string') return source;
     if ('close' in source) {
@@ -276,7 +286,8 @@ export class Connection implements SourceConnection {
     const source = this.#source;
     if (source === undefined) return 'hello_expected';
     const { handlers } = this.#deps;
-    const ahead = handlers.readAhead(source, frame);
+    const ahead = handlers.readAhead(this, source, frame);
+    if (this.#isClosed) return undefined;
     if (ahead !== undefined) return this.#handleAfter(ahead, source, frame, dataText);
     return handlers.onFrame(this, source, frame, dataText);
   }
@@ -288,6 +299,7 @@ export class Connection implements SourceConnection {
     dataText: string | undefined,
   ): Steps {
     yield* ahead;
+    if (this.#isClosed) return;
     const rejection = this.#deps.handlers.onFrame(this, source, frame, dataText);
     if (rejection !== undefined) this.#reject(rejection);
   }

@@ -91,11 +91,11 @@ export class FrameHandler {
   }
 
   /**
-   * Reads in steps the fills of an order to which `handle` adds one.
+   * Reads in steps the fills of an order to which `handle` adds one. Closes the connection if that is beyond the budget.
    * @returns undefined if that takes no time.
    */
-  readAhead(source: Source, frame: Frame): Steps | undefined {
-    return frame.type === 'report' ? this.#readAhead(source, frame) : undefined;
+  readAhead(connection: SourceConnection, source: Source, frame: Frame): Steps | undefined {
+    return frame.type === 'report' ? this.#readAhead(connection, source, frame) : undefined;
   }
 
   /**
@@ -114,16 +114,17 @@ export class FrameHandler {
   }
 
   *#reportAll(
-    { budget }: SourceConnection,
+    connection: SourceConnection,
     source: Source,
     known: readonly Known[],
     done: () => void,
   ): Steps {
     let short = 0;
     for (const evidence of known) {
-      const ahead = this.#readAhead(source, evidence);
+      const ahead = this.#readAhead(connection, source, evidence);
       if (ahead !== undefined) yield* ahead;
-      this.#reportKnown(budget, source, evidence);
+      if (connection.isClosed) return;
+      this.#reportKnown(connection.budget, source, evidence);
       if (ahead !== undefined || ++short % knownPerStep === 0) yield;
     }
     done();
@@ -136,9 +137,14 @@ export class FrameHandler {
     if (this.#report(entry, evidence, { done }) === 'changed') budget.reportsWaiting++;
   }
 
-  #readAhead({ userId }: Source, { executionId, fill }: Known): Steps | undefined {
+  #readAhead(
+    connection: SourceConnection,
+    { userId }: Source,
+    { executionId, fill }: Known,
+  ): Steps | undefined {
     if (fill === undefined || executionIdFrom(executionId) !== executionId) return undefined;
-    return this.#deps.book.readAhead(userId, executionId);
+    const ahead = this.#deps.book.readAhead(userId, executionId);
+    return ahead && connection.spendFills(ahead.fills) ? ahead.steps : undefined;
   }
 
   #handleOnce(

@@ -54,6 +54,8 @@ export interface SourceConnection {
   /** The budget of its user. */
   readonly budget: Pick<UserBudget, 'reportsWaiting'>;
   numbers: Numbers;
+  /** Counts fills that are read for a report against the budget. @returns false when the connection is closed for that. */
+  spendFills(fills: number): boolean;
   /** @returns false when the send buffer is full or the connection closed. */
   send(frame: GatewayFrame): boolean;
   /** As `send`, for a frame that is already JSON text. */

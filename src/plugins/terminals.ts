@@ -51,7 +51,7 @@ export function createTerminals(given: TerminalsDeps): Terminals {
       const redeliver = outbox.resume(connection, source);
       return frames.handleKnown(connection, source, hello.executions ?? [], redeliver);
     },
-    readAhead: (source, frame) => frames.readAhead(source, frame),
+    readAhead: (...received) => frames.readAhead(...received),
     onFrame: (...received) => frames.handle(...received),
     onHeard: (source) => registry.touch(source),
     onDrained: (connection, source) => outbox.drained(connection, source),

@@ -178,18 +178,23 @@ export class ExecutionBook implements EntryOwner {
 
   /**
    * Reads in steps the fills that an execution does not hold, so that a report of a further one need not.
-   * @returns undefined if that takes no time: few orders have more fills than their record lists.
+   * @returns undefined if that takes no time: few orders have more fills than their record lists. `fills`: how many it
+   * reads.
    */
-  readAhead(userId: string, executionId: string): Steps | undefined {
+  readAhead(
+    userId: string,
+    executionId: string,
+  ): { readonly fills: number; readonly steps: Steps } | undefined {
     const entry = this.#index.get(userId, executionId);
     const record = entry ? entry.load() : recordOf(this.#deps.store, userId, executionId);
-    return record?.fillRows === undefined ? undefined : this.#readFills(userId, record);
+    if (record?.fillRows === undefined) return undefined;
+    const fills = listedFills(record) - this.#fillsAhead(userId, record).length;
+    return { fills, steps: this.#readFills(userId, record, fills) };
   }
 
-  *#readFills(userId: string, record: Execution): Steps {
-    const listed = listedFills(record);
-    if (listed - this.#fillsAhead(userId, record).length <= fillsPerRead) return;
-    const fills = yield* firstFills(this.#deps.store, userId, record, listed);
+  *#readFills(userId: string, record: Execution, missing: number): Steps {
+    if (missing <= fillsPerRead) return;
+    const fills = yield* firstFills(this.#deps.store, userId, record, listedFills(record));
     this.#ahead = { of: `${userId} ${record.executionId}`, fills };
   }
 

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { eventDataFields } from '../../src/events/event-data.js';
 import { limits } from '../../src/limits.js';
-import { executionsPerFrame, framesPerUpgrade } from '../../src/plugins/budget.js';
+import { executionsPerFrame, fillsPerFrame, framesPerUpgrade } from '../../src/plugins/budget.js';
 import {
   badFramesMax,
   closeCodes,
@@ -117,6 +117,7 @@ t.test('numbers and names in the text', async (t) => {
   t.match(budget, `counts as ${framesPerUpgrade} frames`);
   t.match(budget, `every ${executionsPerFrame.told} entries`);
   t.match(budget, `every ${executionsPerFrame.open} open executions`);
+  t.match(budget, `every ${fillsPerFrame} fills`);
   t.match(budget, `${limits.sourcesPerUser.value} active sources`);
   t.match(ends, `${limits.sourcesPerUser.value} other active`);
   t.match(frames, `at most ${frameBytesMax}\nbytes`);

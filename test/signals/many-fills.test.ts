@@ -10,6 +10,7 @@ import { helloFrame, type ScriptedPlugin } from '../support/scripted-plugin.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
 import { readExecution } from '../support/read-execution.js';
 import { heldBy, putFills, toRecord } from '../../src/signals/stored-execution.js';
+import { fillsPerFrame } from '../../src/plugins/budget.js';
 import { SignalPage } from '../../src/signals/signal-page.js';
 import { type ReadSignal, SignalReader } from '../../src/signals/signal-reader.js';
 import { purgeKeyOf } from '../../src/store/key-layout.js';
@@ -433,6 +434,38 @@ async function unknownWith(fills: number, orders: number, openExecutionsPerUser 
 function heldIn({ book }: SimulatedGateway): number {
   return [...book.walk('u1')].reduce((sum, { record }) => sum + 1 + heldBy(record), 0);
 }
+
+t.test('fills that are read for a report, or for a hello, count against the budget', async (t) => {
+  const { gateway, plugin, ids } = await unknownWith(16 + 10 * fillsPerFrame, 3);
+  const [first = '', second = '', third = ''] = ids;
+  const budget = gateway.core.terminals.budgets.of('u1');
+  const burst = 10 * gateway.limits.pluginFramesPerSecond;
+  const reportOf = (executionId: string) =>
+    ({ executionId, status: 'unknown', fill: aFill('more', 1) }) as const;
+  const again = (executionId: string) => ({ type: 'report', seq: ++seq, ...reportOf(executionId) });
+
+  gateway.clock.advance(10_000);
+  plugin.say(again(first));
+  await turns();
+  t.ok(budget.spend(0, burst - 11), 'one for the frame, and ten');
+  t.notOk(budget.spend(0));
+
+  gateway.clock.advance(10_000);
+  const other = await gateway.plugin({ instanceId: 'desk-2' });
+  t.ok(budget.spend(0, burst - 6));
+  t.equal(fillsRead(t, gateway, plugin, again(second)), 0);
+  t.strictSame(plugin.closed, { code: 4004, reason: 'too_fast' });
+  t.equal(other.closed, undefined);
+  await turns();
+  t.equal(gateway.durable(second)?.fillRows, 10 * fillsPerFrame, 'the terminal sends it again');
+
+  gateway.clock.advance(10_000);
+  t.ok(budget.spend(0, burst - 6));
+  const back = gateway.connect();
+  const hello = { ...helloFrame, executions: [reportOf(third)] };
+  t.equal(fillsRead(t, gateway, back, hello), 0);
+  t.strictSame(back.closed, { code: 4004, reason: 'too_fast' });
+});
 
 t.test('a cancel, or one of all orders, reads no fills of unknown orders', async (t) => {
   const { gateway, plugin, ids } = await unknownWith(300, 3);
