@@ -717,6 +717,7 @@ t.test('what is not on disk yet is not let go', async (t) => {
   (await gateway.plugin()).drop();
   const [id = ''] = await gateway.submit();
   gateway.connect().hello();
+  await turns(1);
   const entry = gateway.entry(id);
   t.equal(gateway.durable(id)?.maySend, false);
   entry.unload();
