@@ -46,8 +46,11 @@ export class Stops {
     const before = this.#runs.get(whose);
     const run = this.#enforceAfter(before, userId, keyId);
     this.#runs.set(whose, run);
-    await run;
-    if (this.#runs.get(whose) === run) this.#runs.delete(whose);
+    try {
+      await run;
+    } finally {
+      if (this.#runs.get(whose) === run) this.#runs.delete(whose);
+    }
   }
 
   async #enforceAfter(
@@ -55,7 +58,8 @@ export class Stops {
     userId: string | undefined,
     keyId: number | undefined,
   ): Promise<void> {
-    await before;
+    // The caller of that run is told of its failure.
+    await before?.catch(() => undefined);
     let slice: BookEntry[] = [];
     let passed = 0;
     for (const entry of this.#deps.book.walk(userId)) {
