@@ -4,13 +4,7 @@ import { limitNames, limits as limitTable } from '../limits.js';
 import { type Settings, settingOrigins } from '../settings.js';
 import { flaggedSettings, settingNames, settingsTable } from '../settings/table.js';
 import { columns } from '../lib/columns.js';
-import {
-  describeCommand,
-  type Outcome,
-  type SharedOptions,
-  sourcesOf,
-  withSettings,
-} from './command.js';
+import { describeCommand, type SharedOptions, sourcesOf, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { yesOrNo } from './user-text.js';
 
@@ -29,12 +23,15 @@ export function configCommand(io: Io): Command {
     examples: ['signalbox config', 'signalbox config --config signalbox.json --json'],
     settings: flaggedSettings,
   }).action(
-    withSettings(io, (settings, options: SharedOptions) => shown(io, settings, options), true),
+    withSettings(
+      io,
+      (settings, options: SharedOptions) => {
+        const text = toText(io, settings, options);
+        return { ok: true, json: toJson(settings), text };
+      },
+      true,
+    ),
   );
-}
-
-function shown(io: Io, settings: Settings, options: SharedOptions): Outcome {
-  return { ok: true, json: toJson(settings), text: toText(io, settings, options) };
 }
 
 function toJson(settings: Settings): object {
