@@ -1,5 +1,5 @@
 /** Groups on their way to a log whose writes end when the test ends them. */
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { FrameMemory } from '../../src/store/frame-memory.js';
 import { FrameWriter } from '../../src/store/frame-writer.js';
 import { GroupCommit } from '../../src/store/group-commit.js';
@@ -186,14 +186,19 @@ t.test('a write that throws half-way leaves nothing in its group', async (t) => 
   t.same(told, []);
 });
 
-t.test('a group of which nothing is left is not written', async (t) => {
-  const { writer, frames, commits } = setUp();
+/** A write of which nothing is left. */
+function throwHalfWay(t: Test, writer: FrameWriter, key: string): void {
   t.throws(() =>
     writer.run((batch) => {
-      batch.put('meta', 'a', 1);
+      batch.put('meta', key, 1);
       throw new Error('bug');
     }),
   );
+}
+
+t.test('a group of which nothing is left is not written', async (t) => {
+  const { writer, frames, commits } = setUp();
+  throwHalfWay(t, writer, 'a');
   await commits.idle();
   t.same(frames, []);
 });
@@ -202,12 +207,7 @@ t.test('a group of which nothing is left does not fail with the one before it', 
   const { writer, put, end, commits, told } = setUp();
   void put('a', 1);
   await turn();
-  t.throws(() =>
-    writer.run((batch) => {
-      batch.put('meta', 'b', 1);
-      throw new Error('bug');
-    }),
-  );
+  throwHalfWay(t, writer, 'b');
   end(new StoreFailure('EIO'));
   await commits.idle();
   await turn();
@@ -220,12 +220,7 @@ t.test(
     const { writer, put, end, commits } = setUp();
     void put('a', 1);
     await turn();
-    t.throws(() =>
-      writer.run((batch) => {
-        batch.put('meta', 'b', 1);
-        throw new Error('bug');
-      }),
-    );
+    throwHalfWay(t, writer, 'b');
     const read = commits.last?.settled ?? Promise.resolve();
     end(new StoreFailure('EIO'));
     await t.rejects(read, { message: 'EIO' }, 'what it has read is not on disk');
