@@ -67,7 +67,9 @@ class StoppedLives extends Story {
   readonly keys = new Map<string, number>();
   readonly ended = new Set<string>();
   #seen = 0;
-  #frames: string[] = [];
+  readonly #frames: string[] = [];
+  /** signalIds whose frame left after their stop. */
+  readonly #late: string[] = [];
 
   async take(step: Step): Promise<void> {
     await this.#act[step]();
@@ -104,7 +106,7 @@ class StoppedLives extends Story {
         await store.transact((transaction) => halt(transaction, null, 1));
         await enforceOnDisk(store, clock);
         await store.transact((transaction) => resumeTrading(transaction));
-        for (const signalId of this.keys.keys()) this.ended.add(signalId);
+        this.#cover();
       }),
   };
 
@@ -130,13 +132,26 @@ class StoppedLives extends Story {
   }
 
   async #stop(commit: () => Promise<unknown>, keyId?: number): Promise<void> {
-    // A stop that the disk refuses has no effect, as the operator is told.
-    if (!(await this.inTime(succeeds(commit())))) return;
+    const { memory, health } = this.gateway;
+    // What has left by the time that the stop is on disk was in time.
+    memory.watchCommits((succeeded) => {
+      this.#gather();
+      health.noteCommit(succeeded);
+    });
+    const stopped = succeeds(commit()).then((isOnDisk) => {
+      // A stop that the disk refuses has no effect, as the operator is told.
+      if (isOnDisk) this.#cover(keyId);
+      return isOnDisk;
+    });
+    if (!(await this.inTime(stopped))) return;
+    this.look();
+    await this.inTime(this.gateway.core.endUnsent());
+  }
+
+  #cover(keyId?: number): void {
     for (const [signalId, key] of this.keys) {
       if (keyId === undefined || key === keyId) this.ended.add(signalId);
     }
-    this.look();
-    await this.inTime(this.gateway.core.endUnsent());
   }
 
   async #end(work: Parameters<SimulatedGateway['store']['transact']>[0]): Promise<void> {
@@ -146,13 +161,16 @@ class StoppedLives extends Story {
 
   /** Checks every submit frame that has left since the last look. */
   protected look(): void {
-    if (this.plugin === undefined) return;
-    const { submitted } = this.plugin;
+    this.#gather();
+    assert.deepEqual(this.#late, [], 'left after its stop');
+  }
+
+  #gather(): void {
+    const { submitted } = this.plugin ?? { submitted: [] };
     const left = submitted.slice(this.#seen);
-    this.#seen = submitted.length;
+    this.#seen += left.length;
     this.#frames.push(...left);
-    const wrong = left.filter((signalId) => this.ended.has(signalId));
-    assert.deepEqual(wrong, [], 'left after its stop');
+    this.#late.push(...left.filter((signalId) => this.ended.has(signalId)));
   }
 
   /** Resumes trading, and checks that the orders which a stop ended stay ended. */
