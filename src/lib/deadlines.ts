@@ -102,11 +102,13 @@ export class Deadlines {
     if (lateMs <= stallMs) return this.#fire(now);
     // Deadlines that have waited once do not wait for another stall: constant stalls would starve them.
     this.#fire(waitedUntil);
-    if (this.#heap.length === 0) return;
     // A turn fires a bounded number of the deadlines that have waited; the others do not wait again.
-    const hasMore = this.#dueAt(0) <= waitedUntil;
+    const first = this.#dues[0] ?? Infinity;
+    const hasMore = first <= waitedUntil;
     const graceMs = hasMore ? 0 : Math.min(lateMs, graceMsMax);
     const until = hasMore ? waitedUntil : now;
+    // None falls within the grace, or there is none: a loop that is late every time sets no timer in vain.
+    if (first > now + graceMs) return;
     this.#timer?.cancel();
     this.#timer = this.clock.setTimer(graceMs, () => this.#wake(now + graceMs, until));
     // Keeps a deadline that is added meanwhile from setting an earlier timer.

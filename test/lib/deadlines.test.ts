@@ -308,6 +308,26 @@ t.test('a loop that is held again and again starves nothing', (t) => {
   t.end();
 });
 
+t.test('a hold in which nothing fell due sets no other timer', (t) => {
+  const { clock, deadlines, fired, add } = setUp();
+  const removed = add(10);
+  add(60_000);
+  deadlines.remove(removed);
+  clock.elapse(1_000);
+  clock.advance(0);
+  let timers = 0;
+  const setTimer = clock.setTimer.bind(clock);
+  clock.setTimer = (delayMs, task) => {
+    timers++;
+    return setTimer(delayMs, task);
+  };
+  clock.advance(58_000);
+  t.equal(timers, 0);
+  clock.advance(1_000);
+  t.strictSame(fired, [60_000]);
+  t.end();
+});
+
 function setUp() {
   const clock = new SimulatedClock();
   const deadlines = new Deadlines(clock);
