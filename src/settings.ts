@@ -9,6 +9,7 @@ import type { Platform } from './platforms.js';
 import {
   readConfigFile,
   shownValue,
+  topLevelKeys,
   type ConfigFile,
   type Report,
 } from './settings/config-file.js';
@@ -29,6 +30,8 @@ export interface Settings extends SettingValues {
   readonly limits: Limits;
   readonly plans: Plans;
   readonly platforms: readonly Platform[];
+  /** What is wrong with them, in sentences: empty, unless no more than the data directory was asked for. */
+  readonly mistakes: readonly string[];
 }
 
 export interface SettingsError {
@@ -44,9 +47,15 @@ export interface SettingsSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Throws when the file cannot be read. */
   readonly readFile: (path: string) => string;
-  /** False for a command that opens no port: a bad certificate on disk must not keep an operator from a halt. */
-  readonly opensPorts?: boolean;
+  /**
+   * Unless it is `all`, mistakes in the rest are no error: what an operator prepares for the next start must not keep
+   * a halt from the gateway that runs.
+   */
+  readonly needed?: Needed;
 }
+
+/** `values` are all but the certificate. */
+export type Needed = 'all' | 'values' | 'data directory';
 
 const environmentPrefix = 'SIGNALBOX_';
 
@@ -59,16 +68,36 @@ export function loadSettings(sources: SettingsSources): Settings | SettingsError
   const values = Object.fromEntries(
     settingNames.map((name) => [name, readSetting(name, sources, file, report)]),
   ) as unknown as SettingValues;
-  if (sources.opensPorts !== false) {
-    checkTlsPair(values.tlsCert, values.tlsKey, sources.readFile, report);
-  }
-  const settings: Settings = {
-    ...values,
+  const { needed = 'all' } = sources;
+  if (needed === 'all') checkTlsPair(values.tlsCert, values.tlsKey, sources.readFile, report);
+  const sections = {
     limits: readLimits(file, report),
     plans: readPlans(file, report),
     platforms: readPlatforms(file, report),
   };
-  return findings.length > 0 ? findings : deepFreeze(settings);
+  const isUsable =
+    findings.length === 0 || (needed === 'data directory' && isPlaceCertain(sources, findings));
+  const mistakes = findings.map(({ message }) => message);
+  return isUsable ? deepFreeze({ ...values, ...sections, mistakes }) : findings;
+}
+
+/**
+ * Whether the data directory is known in spite of the mistakes. It is not if its own value is wrong, nor if it comes
+ * from a file that cannot be read, or is the default beside a name that may be a misspelt `dataDir`.
+ */
+function isPlaceCertain(sources: SettingsSources, findings: readonly SettingsError[]): boolean {
+  const isOutsideFile =
+    sources.flags['dataDir'] !== undefined ||
+    sources.environment[settingsTable.dataDir.environment] !== undefined;
+  return findings.every(
+    ({ setting }) => setting !== 'dataDir' && (isOutsideFile || isOfKnownName(setting)),
+  );
+}
+
+/** Of a setting, or within a section of the config file. */
+function isOfKnownName(setting: string): boolean {
+  const [, top = ''] = /^([^.[]*)/.exec(setting) ?? [];
+  return topLevelKeys.includes(top);
 }
 
 /** @returns the source of each setting's value as text: `flag --port`, `default`. */

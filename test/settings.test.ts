@@ -2,6 +2,7 @@ import t from 'tap';
 import { limitNames, limits as limitTable, type LimitName } from '../src/limits.js';
 import {
   loadSettings,
+  type Needed,
   settingOrigins,
   type Settings,
   type SettingsError,
@@ -32,8 +33,12 @@ interface Given {
 
 const configPath = '/etc/signalbox.json';
 
-function load({ flags = {}, environment = {}, file }: Given): Settings | SettingsError[] {
+function load(
+  { flags = {}, environment = {}, file }: Given,
+  needed?: Needed,
+): Settings | SettingsError[] {
   return loadSettings({
+    ...(needed === undefined ? {} : { needed }),
     flags: file === undefined ? flags : { ...flags, config: configPath },
     environment,
     readFile: (path) => {
@@ -262,6 +267,35 @@ t.test('all that is wrong is told at once', (t) => {
     'port',
     'tlsKey',
   ]);
+  t.end();
+});
+
+t.test('where the data directory is enough, what leaves it certain is no error', (t) => {
+  const env = { SIGNALBOX_DATA_DIR: '/data' };
+  const cases: [what: string, given: Given, isEnough: boolean][] = [
+    ['nothing wrong', {}, true],
+    ['a wrong limit', { file: { limits: { ttlMsMax: 0 }, dataDir: '/data' } }, true],
+    ['a wrong platform', { file: { platforms: [{ token: 'A' }] } }, true],
+    ['a port in words', { flags: { port: 'x' } }, true],
+    ['a section twice', { file: '{"plans":{},"plans":{}}' }, true],
+    ['no certificate', { flags: { tlsCert: '/c', tlsKey: '/k' } }, true],
+    ['a misspelt name in the file', { file: { dataDirr: '/data' } }, false],
+    ['a misspelt variable', { environment: { SIGNALBOX_DATADIR: '/data' } }, false],
+    ['an unreadable file', { file: '{"dataDir":' }, false],
+    ['the directory twice', { file: '{"dataDir":"/a","dataDir":"/b"}' }, false],
+    ['no directory', { file: { dataDir: 1 } }, false],
+    ['all of these beside a flag', { flags: { dataDir: '/data' }, file: '{"dataDir":' }, true],
+    ['a name beside a variable', { environment: { ...env, SIGNALBOX_PROT: '1' } }, true],
+    ['an empty variable', { environment: { SIGNALBOX_DATA_DIR: '' } }, false],
+  ];
+  for (const [what, given, isEnough] of cases) {
+    const settings = load(given, 'data directory');
+    t.equal(!Array.isArray(settings), isEnough, what);
+    if (Array.isArray(settings)) continue;
+    const all = load(given, 'values');
+    const messages = Array.isArray(all) ? all.map(({ message }) => message) : [];
+    t.same(settings.mistakes, messages, what);
+  }
   t.end();
 });
 

@@ -24,6 +24,7 @@ import type { Operation, OperationContext, Rows } from './operation.js';
 import type { ResultOf } from './operations.js';
 import { asCaller, asOwnerOf } from './owner.js';
 import type { OperationName, RequestOf } from './requests.js';
+import type { Settings } from '../settings.js';
 
 /** Operations that make the data directory where there is none. */
 const directoryMakers: ReadonlySet<OperationName> = new Set(['user.add', 'user.import']);
@@ -47,13 +48,16 @@ export interface NotPerformed {
   readonly message: string;
 }
 
+/** Only the data directory has to be right where a gateway runs: it performs operations with settings of its own. */
+export type CallerSettings = OperationContext['settings'] & Pick<Settings, 'mistakes'>;
+
 export interface PerformOptions extends RowSource {
-  /** Called when the data directory was open to other users. */
+  /** Called when the data directory was open to other users, and for each mistake in the settings. */
   readonly warn?: (warning: string) => void;
 }
 
 export async function perform<N extends OperationName>(
-  settings: OperationContext['settings'],
+  settings: CallerSettings,
   name: N,
   request: RequestOf<N>,
   options: PerformOptions = {},
@@ -72,14 +76,17 @@ export async function perform<N extends OperationName>(
 }
 
 async function attempt(
-  settings: OperationContext['settings'],
+  settings: CallerSettings,
   name: OperationName,
   request: unknown,
   options: PerformOptions,
 ): Promise<unknown> {
-  const { dataDir } = settings;
+  const { dataDir, mistakes } = settings;
+  const mistaken =
+    mistakes.length > 0 ? notPerformed('invalid_settings', mistakes.join('\n')) : undefined;
   const makesDirectory = directoryMakers.has(name);
   if (!isStoreDirectory(dataDir)) {
+    if (mistaken !== undefined) return mistaken;
     if (!makesDirectory) return noStore(dataDir);
     const { operations } = await import('./operations.js');
     const { refuse } = operations[name] as Operation<unknown>;
@@ -96,6 +103,7 @@ async function attempt(
     const held = tryLockDirectory(dataDir, 'command');
     if ('release' in held) {
       try {
+        if (mistaken !== undefined) return mistaken;
         // The operations are only loaded where no gateway carries them out.
         const { performLocally } = await import('./local.js');
         return await performLocally(settings, name, request, rowsHere(options));
@@ -105,7 +113,10 @@ async function attempt(
     }
     if (held.role === 'gateway') {
       const ending = await converse(dataDir, name, request, options);
-      if (!isToRetry(ending)) return answerOf(dataDir, held, name, ending);
+      if (!isToRetry(ending)) {
+        for (const mistake of mistakes) options.warn?.(`A gateway would not start: ${mistake}`);
+        return answerOf(dataDir, held, name, ending);
+      }
       isCutOff = ending.how === 'broken';
     }
     if (systemClock.monotonic() >= end) return stillHeld(dataDir, held, isCutOff);

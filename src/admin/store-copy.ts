@@ -1,15 +1,15 @@
 /** A command's use of a copy of the store, which the owner of the data directory makes for it. */
 import { join } from 'node:path';
 import { isStagingName } from '../store/staged-copy.js';
-import { type NotPerformed, perform } from './client.js';
-import type { OperationContext, Refusal } from './operation.js';
+import { type CallerSettings, type NotPerformed, perform } from './client.js';
+import type { Refusal } from './operation.js';
 
 /**
  * Has a copy made and passes the directory that holds it to `use`. The copy is removed when `use` has
  * ended, also by a throw or with this process. @returns what `use` gave, or why there is no copy.
  */
 export async function withStoreCopy<T>(
-  settings: OperationContext['settings'],
+  settings: CallerSettings,
   use: (directory: string) => Promise<T>,
 ): Promise<{ readonly used: T } | Refusal | NotPerformed> {
   let used: { readonly used: T } | undefined;

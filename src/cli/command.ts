@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { printable } from '../lib/printable.js';
-import { loadSettings, type Settings, type SettingsSources } from '../settings.js';
+import { loadSettings, type Needed, type Settings, type SettingsSources } from '../settings.js';
 import { configFile, type SettingName, settingsTable } from '../settings/table.js';
 import type { Io } from './io.js';
 
@@ -82,32 +82,36 @@ export function sourcesOf(io: Io, options: object): SettingsSources {
   return { flags, environment: io.env, readFile: (path) => readFileSync(path, 'utf8') };
 }
 
+const inDoubt =
+  'A gateway that runs carries the command out all the same if --data-dir or SIGNALBOX_DATA_DIR names its data directory.';
+
 /** @returns undefined after having told the operator what is wrong with them. */
 export function settingsFor(
   io: Io,
   options: SharedOptions,
-  opensPorts = true,
+  needed: Needed = 'all',
 ): Settings | undefined {
-  const settings = loadSettings({ ...sourcesOf(io, options), opensPorts });
+  const settings = loadSettings({ ...sourcesOf(io, options), needed });
   if (!Array.isArray(settings)) return settings;
-  const message = settings.map((finding) => finding.message).join('\n');
+  const found = settings.map((finding) => finding.message);
+  const message = [...found, ...(needed === 'data directory' ? [inDoubt] : [])].join('\n');
   finish(io, { ok: false, exitCode: 2, code: 'invalid_settings', message }, options);
   return undefined;
 }
 
 /**
  * The action of a command that needs the settings: `work` makes the outcome of its arguments and options.
- * @param opensPorts whether the certificate must be good, too.
+ * @param needed must be right. A running gateway carries most commands out with settings of its own.
  */
 export function withSettings<Given extends unknown[]>(
   io: Io,
   work: (settings: Settings, ...given: Given) => Outcome | Promise<Outcome>,
-  opensPorts = false,
+  needed: Needed = 'data directory',
 ): (...given: [...Given, ...unknown[]]) => Promise<void> {
   return async (...given) => {
     // commander passes the arguments, then the options, then the command itself.
     const options = given.at(-2) as SharedOptions;
-    const settings = settingsFor(io, options, opensPorts);
+    const settings = settingsFor(io, options, needed);
     if (settings === undefined) return;
     finish(io, await work(settings, ...(given as unknown as Given)), options);
   };

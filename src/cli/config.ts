@@ -29,7 +29,7 @@ export function configCommand(io: Io): Command {
         const text = toText(io, settings, options);
         return { ok: true, json: toJson(settings), text };
       },
-      true,
+      'all',
     ),
   );
 }

@@ -30,10 +30,14 @@ export function openapiCommand(io: Io): Command {
         .default('3.1'),
     )
     .action(
-      withSettings(io, ({ limits, platforms }, { openapiVersion }: Options) => {
-        const document = createOpenApiDocument({ limits, platforms, version: readVersion() });
-        const json = openapiVersion === '3.0' ? toOpenApi30(document) : document;
-        return { ok: true, json, text: JSON.stringify(json, null, 2) };
-      }),
+      withSettings(
+        io,
+        ({ limits, platforms }, { openapiVersion }: Options) => {
+          const document = createOpenApiDocument({ limits, platforms, version: readVersion() });
+          const json = openapiVersion === '3.0' ? toOpenApi30(document) : document;
+          return { ok: true, json, text: JSON.stringify(json, null, 2) };
+        },
+        'values',
+      ),
     );
 }

@@ -2,7 +2,7 @@
 import type { NotPerformed } from '../admin/client.js';
 import type { Refusal, Refusals } from '../admin/operation.js';
 import { errors } from '../errors.js';
-import { type Outcome, refused } from './command.js';
+import { misused, type Outcome, refused } from './command.js';
 
 export const undoFreeze = (email: string): string =>
   `"signalbox user set ${email} --frozen false" resumes the user here.`;
@@ -34,7 +34,10 @@ const sentences: { readonly [C in keyof Refusals]: (values: Refusals[C]) => stri
 };
 
 export function refusalOutcome(refusal: Refusal | NotPerformed): Outcome {
-  if (refusal.refused === 'not_performed') return refused(refusal.code, refusal.message);
+  if (refusal.refused === 'not_performed') {
+    const { code, message } = refusal;
+    return code === 'invalid_settings' ? misused(message, code) : refused(code, message);
+  }
   const code = refusal.refused === 'copy_refused' ? refusal.code : refusal.refused;
   const sentence = sentences[refusal.refused] as (values: Refusal) => string;
   return refused(code, sentence(refusal));

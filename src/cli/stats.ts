@@ -50,7 +50,7 @@ export function statsCommand(io: Io): Command {
       urlOf,
     )
     .action(async (options: Options) => {
-      const settings = settingsFor(io, options, false);
+      const settings = settingsFor(io, options, 'values');
       if (settings === undefined) return;
       const { opsHost, opsPort } = settings;
       const url = options.url ?? `http://${reachableHost(opsHost)}:${opsPort}`;

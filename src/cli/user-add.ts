@@ -40,10 +40,11 @@ export function userAddCommand(io: Io): Command {
 
 /** Nothing is made, not even the data directory, before all that was given is known to be good. */
 async function add(io: Io, settings: Settings, email: string, options: Options): Promise<Outcome> {
-  const { plans, dataDir } = settings;
+  const { plans, dataDir, mistakes } = settings;
   const { plan, unconfirmed = false } = options;
   // A running gateway has plans of its own; without one, a password need not be asked for in vain.
-  if (!Object.hasOwn(plans, plan) && gatewayOn(dataDir) === undefined) {
+  const isJudge = mistakes.length === 0 && gatewayOn(dataDir) === undefined;
+  if (isJudge && !Object.hasOwn(plans, plan)) {
     return refusalOutcome({ refused: 'unknown_plan', plan, known: Object.keys(plans) });
   }
   if (!isEmail(email.trim())) return refusalOutcome({ refused: 'invalid_email', email });

@@ -19,7 +19,11 @@ export interface ConfigFile {
 }
 
 const sections = ['limits', 'plans', 'platforms'];
-const topLevelKeys = [...settingNames.filter((name) => settingsTable[name].inFile), ...sections];
+/** What the top level of the file may have. */
+export const topLevelKeys: readonly string[] = [
+  ...settingNames.filter((name) => settingsTable[name].inFile),
+  ...sections,
+];
 
 const unreadable = {
   ENOENT: 'does not exist.',

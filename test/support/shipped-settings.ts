@@ -6,5 +6,6 @@ import { shippedLimits } from './shipped-limits.js';
 export const shippedSettings = {
   plans: shippedPlans,
   platforms: shippedPlatforms,
+  mistakes: [],
   limits: shippedLimits(),
 };

@@ -1,11 +1,13 @@
 /** Each command of the operator is in effect when it ends, as seen from outside, and says what it did. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import { bearer, call, createKey, json, login, signal, submit } from '../../support/api.js';
 import { startTestGateway, type TestUser } from '../../support/gateway.js';
 import { openReader } from '../../support/event-reader.js';
 import { eventually } from '../../support/eventually.js';
 import { password } from '../../support/gateway-process.js';
-import { signalboxIn } from '../../support/in-process.js';
+import { runInProcess, signalboxIn } from '../../support/in-process.js';
 
 const gateway = await startTestGateway(t);
 
@@ -145,6 +147,42 @@ t.test('api disable and enable: everything under /api/v1, and new keys', async (
   t.equal((await post(user)).status, 202);
   t.ok(await createKey(gateway.url, user.token));
   plugin.close();
+});
+
+t.test('a mistake for the next start keeps no command from the gateway that runs', async (t) => {
+  const config = join(t.testdir({ 'next.json': '{"limits":{"ttlMsMax":0}}' }), 'next.json');
+  const run = (dataDir: string, ...args: string[]) =>
+    signalboxIn(dataDir, [...args, '--config', config]);
+  const user = await gateway.user();
+  const halted = await run(gateway.dataDir, 'halt');
+  t.match(halted, { code: 0, stderr: /^A gateway would not start: "limits.ttlMsMax" is 0 .*\n$/ });
+  t.equal((await post(user)).body.error.code, 'trading_halted');
+  const unknown = await run(gateway.dataDir, 'user', 'show', 'none@example.com');
+  t.match(unknown, { code: 1, stderr: /There is no user/ });
+  t.equal((await run(gateway.dataDir, 'resume')).code, 0);
+  t.match(await run(gateway.dataDir, 'config'), { code: 2, stdout: '' });
+  writeFileSync(config, '{"dataDir":');
+  t.match(await runInProcess(['halt', '--config', config]), {
+    code: 2,
+    stderr: /cannot be read as JSON.*\nA gateway that runs .* if --data-dir /,
+  });
+  for (const word of ['halt', 'resume']) t.equal((await run(gateway.dataDir, word)).code, 0, word);
+
+  writeFileSync(config, '{"limits":{"ttlMsMax":0}}');
+  const stopped = join(t.testdirName, 'stopped');
+  const add = ['user', 'add', user.email, '--plan', 'none', '--password-stdin'];
+  for (const args of [add, ['halt']]) {
+    const refused = await signalboxIn(stopped, [...args, '--config', config], `${password}\n`);
+    t.match(refused, { code: 2, stdout: '', stderr: /^"limits.ttlMsMax" is 0/ }, args.join(' '));
+  }
+  t.notOk(existsSync(stopped));
+  await signalboxIn(
+    stopped,
+    ['user', 'add', user.email, '--plan', 'basic', '--password-stdin'],
+    `${password}\n`,
+  );
+  t.match(await run(stopped, 'halt'), { code: 2, stderr: /^"limits.ttlMsMax" is 0/ });
+  t.equal((await signalboxIn(stopped, ['resume'])).code, 0, 'the directory is given back');
 });
 
 t.test('user list and user show tell what the gateway knows', async (t) => {
