@@ -1,7 +1,7 @@
 /**
- * Whether the disk takes writes: judged by the outcome of each commit, and by how long the oldest one has been
- * under way while the event loop ran. After a failure it tries a small write every second, so that the gateway
- * recovers without traffic when space returns.
+ * Whether the disk takes writes: judged by the outcome of each commit, by its free space, and by how long the
+ * oldest commit has been under way while the event loop ran. After a failure it tries a small write every second,
+ * so that the gateway recovers without traffic when space returns.
  */
 import type { Clock, Timer } from '../lib/clock.js';
 import { StoreFailure, type Store, type TransactOptions } from './store.js';
@@ -67,7 +67,7 @@ export class StorageHealth {
   }
 
   /**
-   * Judges the oldest commit, and tells `onOverdue` of a change; to be called every `commitLookMs`. A late call
+   * Judges the oldest commit and the disk, and tells `onOverdue` of a change; to be called every `commitLookMs`. A late call
    * means that the loop was blocked or the process suspended, and could not learn that a commit had ended: the
    * time of a commit under way then counts from now.
    */
@@ -75,6 +75,8 @@ export class StorageHealth {
     const now = this.clock.monotonic();
     if (now - this.#lookedAt > 2 * commitLookMs) this.#heldUntil = now;
     this.#lookedAt = now;
+    // It tells `noteCommit` of a refusal: without traffic, too, a gateway on a full disk is not ready.
+    if (this.isHealthy) this.#store?.refusal();
     const isOverdue = Math.min(this.commitAgeMs, now - this.#heldUntil) > commitOverdueMs;
     if (isOverdue === this.#wasOverdue) return;
     this.#wasOverdue = isOverdue;

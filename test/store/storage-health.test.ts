@@ -209,6 +209,22 @@ function setUpLooks(t: Test) {
   return { clock, memory, health, told };
 }
 
+t.test('without traffic, too, a store that would refuse writes is not healthy', async (t) => {
+  const { clock, memory, health } = setUpLooks(t);
+  memory.watchCommits(health.noteCommit);
+  clock.advance(commitLookMs);
+  t.equal(health.isHealthy, true);
+  memory.refuseWrites(true);
+  clock.advance(commitLookMs);
+  t.equal(health.isHealthy, false);
+  memory.refuseWrites(false);
+  for (let seconds = 0; seconds < 2; seconds++) {
+    clock.advance(1_000);
+    await turns();
+  }
+  t.equal(health.isHealthy, true);
+});
+
 t.test('changes are refused while the store refuses writes', (t) => {
   const memory = createMemoryStore();
   const health = new StorageHealth(new SimulatedClock());
