@@ -61,7 +61,8 @@ export function readAddress(text: string): Uint8Array | undefined {
   const [address = ''] = text.split('%', 1);
   // Each of the two checks accepts texts that the other one refuses.
   if (isIP(text) === 0 || !ipaddr.isValid(address)) return undefined;
-  return Uint8Array.from(ipaddr.parse(address).toByteArray());
+  // ipaddr.js takes ::192.0.2.7 for ::ffff:192.0.2.7, which would be the IPv4 address; with the 0 it does not.
+  return Uint8Array.from(ipaddr.parse(address.replace(/^::(?=[0-9]+\.)/, '0::')).toByteArray());
 }
 
 /** ::ffff:0:0/96: a dual-stack socket reports IPv4 clients like this. */

@@ -33,6 +33,24 @@ t.test('a range holds the addresses that share its first bits, whatever the form
   t.end();
 });
 
+t.test('every text of an IPv6 address is the same address', (t) => {
+  const rows = [
+    ['::192.0.2.7', '::c000:207', '0::192.0.2.7', '0:0:0:0:0:0:c000:0207'],
+    ['::ffff:192.0.2.7', '::FFFF:c000:207', '0:0:0:0:0:ffff:192.0.2.7'],
+    ['2001:db8::192.0.2.7', '2001:DB8::c000:207'],
+    ['::0.0.0.1', '::1'],
+  ];
+  for (const [first = '', ...others] of rows) {
+    for (const other of others)
+      t.same(readAddress(other), readAddress(first), `${other} is ${first}`);
+  }
+  t.notOk(
+    isInRange(parseCidr('192.0.2.7'), bytes('::192.0.2.7')),
+    'an IPv6 address is not the IPv4 address',
+  );
+  t.end();
+});
+
 t.test('what is no address and no range is told from one', (t) => {
   const good = ['10.0.0.0/8', '::1', 'fd00::/8', '10.0.0.1', '0.0.0.0/0'];
   // oxfmt-ignore
