@@ -18,6 +18,7 @@ import {
   configFile,
   knownEnvironment,
   type SettingName,
+  type SettingRow,
   settingNames,
   settingsTable,
   type SettingValues,
@@ -66,7 +67,10 @@ export function loadSettings(sources: SettingsSources): Settings | SettingsError
   reportUnknownEnvironment(sources.environment, report);
   const file = configFileOf(sources, report);
   const values = Object.fromEntries(
-    settingNames.map((name) => [name, readSetting(name, sources, file, report)]),
+    settingNames.map((name) => [
+      name,
+      readSetting(name, settingsTable[name], sources, file, report),
+    ]),
   ) as unknown as SettingValues;
   const { needed = 'all' } = sources;
   if (needed === 'all') checkTlsPair(values.tlsCert, values.tlsKey, sources.readFile, report);
@@ -104,18 +108,22 @@ function isOfKnownName(setting: string): boolean {
 export function settingOrigins(sources: SettingsSources): Record<SettingName, string> {
   const file = configFileOf(sources, () => undefined);
   return Object.fromEntries(
-    settingNames.map((name) => [name, effectiveSource(name, sources, file).origin]),
+    settingNames.map((name) => [
+      name,
+      effectiveSource(name, settingsTable[name], sources, file).origin,
+    ]),
   ) as Record<SettingName, string>;
 }
 
 function readSetting(
-  name: SettingName,
+  name: string,
+  row: SettingRow,
   sources: SettingsSources,
   file: ConfigFile,
   report: Report,
 ): unknown {
-  const { kind, secret } = settingsTable[name];
-  const { raw, origin, isText } = effectiveSource(name, sources, file);
+  const { kind, secret } = row;
+  const { raw, origin, isText } = effectiveSource(name, row, sources, file);
   if (origin === fromDefault) return raw;
   const value = kind.read(raw, isText);
   if (value === undefined) {
@@ -128,13 +136,13 @@ function readSetting(
 const fromDefault = 'default';
 
 function effectiveSource(
-  name: SettingName,
+  name: string,
+  row: SettingRow,
   { flags, environment }: SettingsSources,
   file: ConfigFile,
 ): { raw: unknown; origin: string; isText: boolean } {
-  const row = settingsTable[name];
   const flag = row.flag === null ? undefined : flags[name];
-  if (flag !== undefined) return { raw: flag, origin: `flag ${String(row.flag)}`, isText: true };
+  if (flag !== undefined) return { raw: flag, origin: `flag ${row.flag}`, isText: true };
   const variable = environment[row.environment];
   if (variable !== undefined) {
     return { raw: variable, origin: `environment variable ${row.environment}`, isText: true };
@@ -145,12 +153,11 @@ function effectiveSource(
   return { raw: row.fallback, origin: fromDefault, isText: false };
 }
 
-function configFileOf(
-  { flags, environment, readFile }: SettingsSources,
-  report: Report,
-): ConfigFile {
-  const path = flags['config'] ?? environment[configFile.environment];
-  return path === undefined ? { path: '', root: {} } : readConfigFile(path, readFile, report);
+const noConfigFile: ConfigFile = { path: '', root: {} };
+
+function configFileOf(sources: SettingsSources, report: Report): ConfigFile {
+  const path = readSetting('config', configFile, sources, noConfigFile, report);
+  return typeof path === 'string' ? readConfigFile(path, sources.readFile, report) : noConfigFile;
 }
 
 /** Reports unknown variables: a misspelt one would silently leave the default in force. */

@@ -208,6 +208,8 @@ t.test('every kind of bad value is refused with a sentence that names it', (t) =
     ['a missing certificate', { flags: { tlsCert: '/c', tlsKey: '/k' } }, 'tlsCert', /\/c.*ENOENT/],
     ['a missing key file', { flags: { tlsCert: '/c', tlsKey: '/k' } }, 'tlsKey', /\/k.*ENOENT/],
     ['a missing config file', { flags: { config: '/none' } }, 'config', /The config file \/none does not exist\./],
+    ['an empty path of the config file', { environment: { SIGNALBOX_CONFIG: '' } }, 'config', /"config" is "" \(environment variable SIGNALBOX_CONFIG\); it must be a path\./],
+    ['an empty flag for the config file', { flags: { config: ' ' } }, 'config', /"config" is " " \(flag --config\)/],
     ['a byte order mark', { file: '\uFEFF{}' }, 'config', /json must be UTF-8 without a byte order mark\./],
     ['another encoding', { file: '{"dataDir":"caf\uFFFD"}' }, 'config', /must be UTF-8/],
     ['a number beyond all', { file: '{"port":1e400}' }, 'port', /"port" is a number too large \(config file/],

@@ -16,7 +16,7 @@ export interface Kind<T> {
   readonly read: (raw: unknown, isText: boolean) => T | undefined;
 }
 
-interface SettingRow {
+export interface SettingRow {
   readonly flag: string | null;
   readonly environment: string;
   /** Whether the config file may contain it, under the setting's name. */
@@ -104,9 +104,13 @@ export type SettingValues = { readonly [N in SettingName]: ValueOf<N> };
 export const configFile = {
   flag: '--config',
   environment: 'SIGNALBOX_CONFIG',
+  inFile: false,
+  fallback: undefined,
+  kind: path,
   placeholder: 'FILE',
+  secret: false,
   description: 'config file (JSON) with settings, limits, plans and platforms',
-} as const;
+} as const satisfies SettingRow;
 
 /** Read by `terminal`, `fix` and `conformance`; the other commands pass over them. */
 const credentialEnvironment = [
