@@ -38,7 +38,7 @@ export interface Sample {
 
 export interface Family {
   readonly name: string;
-  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly type: 'counter' | 'gauge' | 'histogram' | 'summary';
   readonly help: string;
   readonly read: (instruments: Instruments, gauges: Gauges) => Sample[];
 }

@@ -65,7 +65,7 @@ function register(
 
 const eventLoopFamily = {
   name: 'event_loop_delay_seconds',
-  type: 'gauge',
+  type: 'summary',
   help: 'Delay of the event loop in at least the last 30 s; quantile 1 is the longest delay.',
 } as const;
 const quantiles = [0.5, 0.99, 1];
@@ -99,8 +99,17 @@ function createEventLoopSamples(clock: Clock): () => Sample[] {
   };
 }
 
-/** Of prom-client's: the lag is NaN without a tick, and the open files are listed one by one, to be counted. */
-const unused = ['nodejs_eventloop_lag', 'process_open_fds'].map((name) => prefix + name);
+/**
+ * Of prom-client's: the lag is NaN without a tick, the open files are listed one by one, to be counted, and the
+ * totals of what is active are gauges with the name of a counter, and sums of the series beside them.
+ */
+const unused = [
+  'nodejs_eventloop_lag',
+  'process_open_fds',
+  'nodejs_active_resources_total',
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+].map((name) => prefix + name);
 
 /** Adds prom-client's process metrics, without the unused ones. */
 function addProcessMetrics(registry: Registry): void {

@@ -121,6 +121,14 @@ t.test('the exposition parses; every family has help, type, prefix and base unit
   t.match(metrics.contentType, /^text\/plain; version=0\.0\.4/);
 });
 
+t.test('a name ends in _total for counters only, and only summaries have quantiles', async (t) => {
+  const { samples, types } = parse(await made().metrics.scrape());
+  for (const [name, type] of types) t.equal(name.endsWith('_total'), type === 'counter', name);
+  for (const { name, labels } of samples) {
+    if (labels['quantile'] !== undefined) t.equal(types.get(name), 'summary', name);
+  }
+});
+
 t.test('no label takes a value from outside', async (t) => {
   const { instruments, metrics } = made();
   instruments.ordersByPlatform.add('terminal_a', 'queued');

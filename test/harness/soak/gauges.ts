@@ -58,7 +58,7 @@ export async function readProcess(gateway: GatewayProcess): Promise<Omit<Reading
     external: read('nodejs_external_memory_bytes'),
     residentOwn: memoryBytes(pid, 'own'),
     resident: read('process_resident_memory_bytes'),
-    handles: read('nodejs_active_handles_total'),
+    handles: read('nodejs_active_handles'),
     fileDescriptors: descriptorsOf(pid),
     openExecutions: read('open_executions'),
     storeFile: read('store_size_bytes'),
