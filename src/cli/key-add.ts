@@ -22,7 +22,8 @@ export function keyAddCommand(io: Io): Command {
     summary: 'make an API key for a user',
     description:
       'Makes an API key and prints its secret, once: it is not kept and cannot be shown again. The ' +
-      'same rules hold as when the user makes a key.',
+      'same rules hold as when the user makes a key, but it can be made before it works: while the ' +
+      'Public API is disabled, and on a plan without it.',
     examples: [
       'signalbox key add ann@example.com --name bot --scopes signals:write,signals:read',
       'signalbox key add ann@example.com --name ui --scopes events:read --expires-at 2027-01-31T00:00:00Z',

@@ -130,6 +130,16 @@ t.test('set changes what is given, and leaves the rest', async (t) => {
   t.match(await cli(dataDir, ['user', 'set', ann]), { code: 2, stderr: /what to change/ });
 });
 
+t.test('the operator can make a key before it works, and the help says so', async (t) => {
+  const dataDir = dataDirOf(t);
+  await cli(dataDir, ['user', 'add', ann, '--plan', 'basic', '--password-stdin'], password);
+  await cli(dataDir, ['api', 'disable']);
+  const key = ['key', 'add', ann, '--name', 'n', '--scopes', 'signals:read'];
+  t.match(await json(dataDir, key), { key: /^svc_api_/ });
+  const help = (await cli(dataDir, ['key', 'add', '--help'])).stdout.replaceAll(/\s+/g, ' ');
+  t.match(help, 'before it works: while the Public API is disabled, and on a plan without it');
+});
+
 t.test('delete says what was done; the user is gone and the email free', async (t) => {
   const dataDir = dataDirOf(t);
   await addUsers(dataDir, [ann]);
