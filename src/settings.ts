@@ -80,7 +80,8 @@ export function loadSettings(sources: SettingsSources): Settings | SettingsError
     platforms: readPlatforms(file, report),
   };
   const isUsable =
-    findings.length === 0 || (needed === 'data directory' && isPlaceCertain(sources, findings));
+    findings.length === 0 ||
+    (needed === 'data directory' && isPlaceCertain(values.dataDir, sources, findings));
   const mistakes = findings.map(({ message }) => message);
   return isUsable ? deepFreeze({ ...values, ...sections, mistakes }) : findings;
 }
@@ -89,12 +90,17 @@ export function loadSettings(sources: SettingsSources): Settings | SettingsError
  * Whether the data directory is known in spite of the mistakes. It is not if its own value is wrong, nor if it comes
  * from a file that cannot be read, or is the default beside a name that may be a misspelt `dataDir`.
  */
-function isPlaceCertain(sources: SettingsSources, findings: readonly SettingsError[]): boolean {
+function isPlaceCertain(
+  dataDir: string | undefined,
+  { flags, environment }: SettingsSources,
+  findings: readonly SettingsError[],
+): boolean {
+  if (dataDir === undefined) return false;
   const isOutsideFile =
-    sources.flags['dataDir'] !== undefined ||
-    sources.environment[settingsTable.dataDir.environment] !== undefined;
-  return findings.every(
-    ({ setting }) => setting !== 'dataDir' && (isOutsideFile || isOfKnownName(setting)),
+    flags['dataDir'] !== undefined || environment[settingsTable.dataDir.environment] !== undefined;
+  return (
+    isOutsideFile ||
+    findings.every(({ setting }) => setting !== 'dataDir' && isOfKnownName(setting))
   );
 }
 
@@ -110,11 +116,15 @@ export function settingOrigins(sources: SettingsSources): Record<SettingName, st
   return Object.fromEntries(
     settingNames.map((name) => [
       name,
-      effectiveSource(name, settingsTable[name], sources, file).origin,
+      givenFor(name, settingsTable[name], sources, file)[0]?.origin ?? 'default',
     ]),
   ) as Record<SettingName, string>;
 }
 
+/**
+ * Judges the value of each source, also those that a stronger one overrides.
+ * @returns that of the strongest; undefined if it is wrong.
+ */
 function readSetting(
   name: string,
   row: SettingRow,
@@ -122,35 +132,39 @@ function readSetting(
   file: ConfigFile,
   report: Report,
 ): unknown {
-  const { kind, secret } = row;
-  const { raw, origin, isText } = effectiveSource(name, row, sources, file);
-  if (origin === fromDefault) return raw;
-  const value = kind.read(raw, isText);
-  if (value === undefined) {
-    const finding = secret ? `"${name}" cannot be used` : `"${name}" is ${shownValue(raw)}`;
-    report(name, `${finding} (${origin}); it must be ${kind.expected}.`);
-  }
-  return value;
+  const { kind, secret, fallback } = row;
+  const values = givenFor(name, row, sources, file).map(({ raw, origin, isText }) => {
+    const value = kind.read(raw, isText);
+    if (value === undefined) {
+      const finding = secret ? `"${name}" cannot be used` : `"${name}" is ${shownValue(raw)}`;
+      report(name, `${finding} (${origin}); it must be ${kind.expected}.`);
+    }
+    return value;
+  });
+  return values.length > 0 ? values[0] : fallback;
 }
 
-const fromDefault = 'default';
+interface Given {
+  readonly raw: unknown;
+  readonly origin: string;
+  readonly isText: boolean;
+}
 
-function effectiveSource(
+/** Strongest first. */
+function givenFor(
   name: string,
-  row: SettingRow,
+  { flag, environment: variable, inFile }: SettingRow,
   { flags, environment }: SettingsSources,
-  file: ConfigFile,
-): { raw: unknown; origin: string; isText: boolean } {
-  const flag = row.flag === null ? undefined : flags[name];
-  if (flag !== undefined) return { raw: flag, origin: `flag ${row.flag}`, isText: true };
-  const variable = environment[row.environment];
-  if (variable !== undefined) {
-    return { raw: variable, origin: `environment variable ${row.environment}`, isText: true };
+  { root, path }: ConfigFile,
+): Given[] {
+  const given: Given[] = [
+    { raw: flag === null ? undefined : flags[name], origin: `flag ${flag}`, isText: true },
+    { raw: environment[variable], origin: `environment variable ${variable}`, isText: true },
+  ];
+  if (inFile && Object.hasOwn(root, name)) {
+    given.push({ raw: root[name], origin: `config file ${path}`, isText: false });
   }
-  if (row.inFile && Object.hasOwn(file.root, name)) {
-    return { raw: file.root[name], origin: `config file ${file.path}`, isText: false };
-  }
-  return { raw: row.fallback, origin: fromDefault, isText: false };
+  return given.filter(({ raw }) => raw !== undefined);
 }
 
 const noConfigFile: ConfigFile = { path: '', root: {} };

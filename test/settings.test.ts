@@ -196,6 +196,8 @@ t.test('every kind of bad value is refused with a sentence that names it', (t) =
     ['an empty host', { flags: { host: '' } }, 'host', /""/],
     ['a host with a port', { flags: { opsHost: 'a:80' } }, 'opsHost', /"a:80"/],
     ['a number for a host', { file: { host: 1 } }, 'host', /1 \(config file/],
+    ['a value in the file that a flag overrides', { file: { port: 65_536 }, flags: { port: '0' } }, 'port', /65536 \(config file/],
+    ['a variable that a flag overrides', { environment: { SIGNALBOX_LOG_LEVEL: 'loud' }, flags: { logLevel: 'info' } }, 'logLevel', /"loud" \(environment/],
     ['an empty data directory', { environment: { SIGNALBOX_DATA_DIR: ' ' } }, 'dataDir', /a path/],
     ['a null in the file', { file: { dataDir: null } }, 'dataDir', /null/],
     ['an unknown level', { flags: { logLevel: 'loud' } }, 'logLevel', /"loud".*trace, debug, info/],
@@ -288,6 +290,12 @@ t.test('where the data directory is enough, what leaves it certain is no error',
     ['no directory', { file: { dataDir: 1 } }, false],
     ['all of these beside a flag', { flags: { dataDir: '/data' }, file: '{"dataDir":' }, true],
     ['a name beside a variable', { environment: { ...env, SIGNALBOX_PROT: '1' } }, true],
+    [
+      'a directory that a flag overrides',
+      { flags: { dataDir: '/data' }, file: { dataDir: 1 } },
+      true,
+    ],
+    ['an empty flag', { flags: { dataDir: '' }, file: { dataDir: '/data' } }, false],
     ['an empty variable', { environment: { SIGNALBOX_DATA_DIR: '' } }, false],
   ];
   for (const [what, given, isEnough] of cases) {
