@@ -1,6 +1,7 @@
 /** Parses and validates a frame of a plugin: the frame, or the code of the error that answers it. */
-import { faultyDataField, isEventData } from '../events/event-data.js';
+import { eventDataFields, faultyDataField, isEventData } from '../events/event-data.js';
 import { isObject } from '../lib/is-object.js';
+import { Outline } from '../lib/json-outline.js';
 import { scanJson } from '../lib/json-scan.js';
 import { compileSchemas, faultyField } from '../lib/schema.js';
 import { frameBytesMax, pluginFrames, type FrameErrorCode, type PluginFrame } from './protocol.js';
@@ -10,8 +11,22 @@ const frameDepthMax = 64;
 
 const isValid = compileSchemas(pluginFrames);
 
+/** What the schemas look at. The deepest is the fill of an execution in the list of a hello. */
+const outline = new Outline(
+  new Set([...Object.values(pluginFrames), ...Object.values(eventDataFields)].flatMap(namesIn)),
+  4,
+);
+
+/** @returns the names of all fields that are somewhere in the schema, or in a record of schemas. */
+function namesIn(schema: object): string[] {
+  return Object.entries(schema).flatMap(([name, within]: [string, unknown]) =>
+    isObject(within) ? [name, ...namesIn(within)] : [],
+  );
+}
+
 export type DecodedFrame =
   | {
+      /** The data of an event in a long frame has only what the schemas look at. */
       readonly frame: PluginFrame;
       /** The JSON text of an event's `data`, in one line; absent where it has none. */
       readonly dataText?: string;
@@ -32,7 +47,9 @@ export function decodeFrame(bytes: Uint8Array): DecodedFrame {
   if (depth > frameDepthMax) return { error: 'invalid_frame' };
   let value: unknown;
   try {
-    value = JSON.parse(utf8.decode(bytes));
+    const text = utf8.decode(bytes);
+    const parsed = outline.of(bytes);
+    value = JSON.parse(parsed === bytes ? text : utf8.decode(parsed));
   } catch {
     return { error: 'not_json' };
   }

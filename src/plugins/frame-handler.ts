@@ -155,8 +155,8 @@ export class FrameHandler {
   ): FrameErrorCode | undefined {
     const { seq } = frame;
     if (seq - source.lastSeq > seqJumpMax) return 'seq_jump';
-    const isNew = this.#deps.registry.receive(source, frame);
-    const isOther = !isNew && this.#isOther(connection, source, frame);
+    const isNew = this.#deps.registry.receive(source, frame, dataText);
+    const isOther = !isNew && this.#isOther(connection, source, frame, dataText);
     const { budget, numbers } = connection;
     numbers.handled = Math.max(numbers.handled, seq);
     const effect =
@@ -208,12 +208,19 @@ export class FrameHandler {
    * journal counts on from its welcome. Without a digest to compare, a report counts as another, because the
    * same one changes nothing; an event does not, because the same one would be published twice.
    */
-  #isOther(connection: SourceConnection, source: Source, frame: NumberedFrame): boolean {
+  #isOther(
+    connection: SourceConnection,
+    source: Source,
+    frame: NumberedFrame,
+    dataText: string | undefined,
+  ): boolean {
     const { uncounted, handled } = connection.numbers;
     if (frame.seq <= handled) return false;
     const before = uncounted.get(frame.seq);
-    if (before === undefined ? frame.type === 'event' : before === digestOf(frame)) return false;
-    this.#deps.registry.keep(source, frame);
+    const isSame =
+      before === undefined ? frame.type === 'event' : before === digestOf(frame, dataText);
+    if (isSame) return false;
+    this.#deps.registry.keep(source, frame, dataText);
     return true;
   }
 

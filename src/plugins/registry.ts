@@ -48,9 +48,12 @@ export interface RegistryDeps {
   readonly limits: Limits;
 }
 
-/** @returns a text of fixed size: whole frames would fill the memory while the disk takes no writes. */
-export function digestOf(frame: NumberedFrame): string {
-  return hash('sha1', JSON.stringify(frame), 'base64');
+/**
+ * @param dataText the event's data, of which a long frame has only an outline.
+ * @returns a text of fixed size: whole frames would fill the memory while the disk takes no writes.
+ */
+export function digestOf(frame: NumberedFrame, dataText: string | undefined): string {
+  return hash('sha1', JSON.stringify({ ...frame, data: dataText }), 'base64');
 }
 
 export class Registry {
@@ -233,17 +236,17 @@ export class Registry {
   }
 
   /** Records the `seq` of a frame. @returns false if this `seq`, or a higher one, was received before. */
-  receive(source: Source, frame: NumberedFrame): boolean {
+  receive(source: Source, frame: NumberedFrame, dataText: string | undefined): boolean {
     const { seq } = frame;
     if (seq <= source.lastSeq) return false;
     source.lastSeq = seq;
-    this.keep(source, frame);
+    this.keep(source, frame, dataText);
     return true;
   }
 
   /** Keeps the frame's digest until its `seq` is durable, to tell a repetition from another frame. */
-  keep({ received }: Source, frame: NumberedFrame): void {
-    received.set(frame.seq, digestOf(frame));
+  keep({ received }: Source, frame: NumberedFrame, dataText: string | undefined): void {
+    received.set(frame.seq, digestOf(frame, dataText));
     const [oldest] = received.keys();
     if (received.size > receivedMax) received.delete(oldest as number);
   }

@@ -109,6 +109,26 @@ t.test('a number that the welcome did not count may be used for another frame', 
   t.equal(publishedEvents(gateway).filter(({ name }) => name === 'order_update').length, 2);
 });
 
+t.test('two long events are different if only names deep in their data are', async (t) => {
+  const { gateway, plugin } = await dispatched();
+  const event = (...names: string[]) => {
+    const orders = names.map((name) => ({ [name]: 'x'.repeat(1_000) }));
+    return { type: 'event', seq: 1, event: 'state_snapshot', data: { orders } };
+  };
+  gateway.memory.failNextCommits(1_000);
+  plugin.say(event('one', 'two'));
+  plugin.drop();
+  const back = await gateway.plugin();
+  back.say(event('one', 'two'));
+  back.drop();
+  const other = await gateway.plugin();
+  other.say(event('one', 'six'));
+  gateway.memory.failNextCommits(0);
+  await gateway.pass(2_000, 1_000);
+  const told = publishedEvents(gateway).filter(({ name }) => name === 'state_snapshot');
+  t.equal(told.length, 2);
+});
+
 t.test('an event is told once, also when the welcome did not count it', async (t) => {
   const { gateway, plugin } = await dispatched();
   const event = (seq: number, name: string) => ({ type: 'event', seq, event: name });

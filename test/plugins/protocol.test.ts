@@ -186,6 +186,30 @@ for (const [name, frame, error, field] of bad) {
   });
 }
 
+t.test('of a long frame only what the schemas look at is parsed', async (t) => {
+  const fill = { fillId: 'f1', price: 1, quantity: 2, filledAt: '2026-01-15T12:00:00Z' };
+  const execution = { executionId: 'e1', status: 'working', fill, native: { text: 'x' } };
+  const executions = Array.from({ length: 20 }, () => execution);
+  const frame = { ...hello, capabilities: ['submit'], executions };
+  t.strictSame(decode(JSON.stringify(frame)).frame, frame, 'all of a hello');
+
+  const newNames = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`name${i}`, 'text']));
+  const data = { snapshotId: 's1', positions: [newNames], orders: [{ of: newNames }], ...newNames };
+  const told = decode(JSON.stringify({ ...event, event: 'state_snapshot', data }));
+  t.match(told.frame, { data: { snapshotId: 's1', positions: [{}], orders: [{}] } });
+  t.notMatch(JSON.stringify(told.frame), 'name');
+  t.equal(told.dataText, JSON.stringify(data), 'the streams have all');
+});
+
+t.test('refused: in a long frame as in a short one', async (t) => {
+  const long = { junk: { text: 'x'.repeat(2_000) } };
+  for (const [name, frame, error, field] of bad) {
+    if (typeof frame === 'string') continue;
+    const answer = { field: undefined, ...decode(JSON.stringify({ ...frame, ...long })) };
+    t.strictSame(answer, { error, field }, name);
+  }
+});
+
 t.test('refused: bytes that are no UTF-8', async (t) => {
   t.strictSame(decodeFrame(new Uint8Array([0x22, 0xff, 0x22])), { error: 'not_json' });
 });
