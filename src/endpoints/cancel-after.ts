@@ -6,7 +6,11 @@ import type { Limits } from '../limits.js';
 import type { StorageHealth } from '../store/storage-health.js';
 import { refuseMoving } from './moving-user.js';
 import { failUnstored } from './stored-change.js';
-import { isCancelAfterRequest, type CancelAfter } from '../signals/cancel-after.js';
+import {
+  cancelAfterOutline,
+  isCancelAfterRequest,
+  type CancelAfter,
+} from '../signals/cancel-after.js';
 
 /** Unlike the code's own message, without an Idempotency-Key, which this endpoint does not have. */
 const unconfirmed =
@@ -32,7 +36,7 @@ export function createSetCancelAfter(deps: CancelAfterEndpointDeps): KeyEndpoint
   return (exchange, caller) => {
     if (!exchange.head.isJson) return exchange.fail('unsupported_media_type');
     gate.readBody(exchange, caller, ({ user, key }, body) => {
-      const parsed = parseJson(body, limits.jsonDepthMax);
+      const parsed = parseJson(body, limits.jsonDepthMax, '', cancelAfterOutline);
       if (parsed === undefined) return exchange.fail('malformed_json');
       if (!isCancelAfterRequest(parsed.value)) return exchange.fail('invalid_timeout');
       // A move disarms the switch: the bot would rely on one that never fires.

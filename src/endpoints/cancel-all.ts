@@ -9,7 +9,7 @@ import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
 import type { CancelAllAcceptance } from '../signals/cancel-all-acceptance.js';
 import type { Idempotency } from '../signals/idempotency.js';
-import type { OrderFilterReader } from '../signals/order-filter.js';
+import { orderFilterOutline, type OrderFilterReader } from '../signals/order-filter.js';
 import type { StorageHealth } from '../store/storage-health.js';
 import { idempotencyKeyOf, replyIfKnown } from './idempotent-reply.js';
 import { refuseMoving } from './moving-user.js';
@@ -38,7 +38,10 @@ export function createCancelAll(deps: CancelAllEndpointDeps): KeyEndpoint {
     const known = idempotency.lookUp(userId, key, () => fingerprint, clock.now());
     if (replyIfKnown(exchange, known)) return;
 
-    const parsed = body.length === 0 ? { value: {} } : parseJson(body, limits.jsonDepthMax);
+    const parsed =
+      body.length === 0
+        ? { value: {} }
+        : parseJson(body, limits.jsonDepthMax, '', orderFilterOutline);
     if (parsed === undefined) return exchange.fail('malformed_json');
     const filter = filters.read(parsed.value);
     if (Array.isArray(filter)) return exchange.fail('invalid_filter', { details: filter });

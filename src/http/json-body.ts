@@ -1,4 +1,5 @@
 /** Parses a JSON body strictly: valid UTF-8 without a BOM, not empty, nested at most `depthMax`. */
+import type { Outline } from '../lib/json-outline.js';
 import { scanJson } from '../lib/json-scan.js';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -9,17 +10,23 @@ export interface ParsedJson {
   readonly memberText: string;
 }
 
-/** @param member see scanJson. @returns undefined for `malformed_json`. */
+/**
+ * @param member see scanJson.
+ * @param outline what the caller reads of the value, if not all of it.
+ * @returns undefined for `malformed_json`.
+ */
 export function parseJson(
   bytes: Uint8Array,
   depthMax: number,
   member = '',
+  outline?: Outline,
 ): ParsedJson | undefined {
   const { depth, start, end } = scanJson(bytes, member);
   if (depth > depthMax) return undefined;
   try {
     const text = utf8.decode(bytes);
-    const value: unknown = JSON.parse(text);
+    const parsed = outline?.of(bytes) ?? bytes;
+    const value: unknown = JSON.parse(parsed === bytes ? text : utf8.decode(parsed));
     if (start < 0) return { value, memberText: '' };
     // If every byte is a character, positions in the bytes are positions in the text.
     const isAscii = text.length === bytes.length;

@@ -8,7 +8,7 @@ import type { Execution } from '../model/execution.js';
 import type { SignalRequest, User } from '../model/records.js';
 import type { Trail } from '../model/trail.js';
 import type { CountOfDay } from '../quota/account-quota.js';
-import { isOrder, type Envelope } from './envelope.js';
+import { isOrder, type Envelope, type OrderTerms } from './envelope.js';
 import type { Target } from './routing.js';
 
 export interface SignalSubmission {
@@ -113,15 +113,15 @@ function mayBeSent({ isConnected }: SignalSubmission, { deniedFor, sourceKey }: 
  */
 function orderTerms(envelope: Envelope) {
   if (!isOrder(envelope)) return undefined;
-  const terms = envelope.payload as Readonly<Record<string, unknown>>;
+  const terms = envelope.payload as OrderTerms;
   const text = (value: unknown) =>
     typeof value === 'string' && value.length <= copiedTextLengthMax ? value : null;
   const number = (value: unknown) => (Number.isFinite(value) ? (value as number) : null);
   return {
-    side: text(terms['side']),
-    executionType: text(terms['executionType']),
-    instrument: text(terms['instrument']),
-    quantity: number(terms['quantity']),
-    limitPrice: number(terms['limitPrice']),
+    side: text(terms.side),
+    executionType: text(terms.executionType),
+    instrument: text(terms.instrument),
+    quantity: number(terms.quantity),
+    limitPrice: number(terms.limitPrice),
   };
 }

@@ -8,6 +8,7 @@ import { isDeleted } from '../auth/accounts.js';
 import { toIsoTime, toIsoTimeOrNull, type Clock } from '../lib/clock.js';
 import { graceMsMax, type Deadline, type Deadlines } from '../lib/deadlines.js';
 import { isoTimeOrNull } from '../lib/json-types.js';
+import { Outline } from '../lib/json-outline.js';
 import { compileSchema } from '../lib/schema.js';
 import Type, { type Static } from 'typebox';
 import { cancelAfterMs } from '../model/cancellation.js';
@@ -30,6 +31,9 @@ export const cancelAfterRequestSchema = Type.Object(
   },
   { additionalProperties: false },
 );
+
+/** What `isCancelAfterRequest` looks at. */
+export const cancelAfterOutline = new Outline(Object.keys(cancelAfterRequestSchema.properties), 1);
 
 const isRequest = compileSchema(cancelAfterRequestSchema);
 

@@ -5,6 +5,7 @@
 import Type, { type Static } from 'typebox';
 import type { FieldError } from '../errors.js';
 import { isObject } from '../lib/is-object.js';
+import { Outline } from '../lib/json-outline.js';
 import { compileSchema } from '../lib/schema.js';
 import { unknownFields } from '../lib/unknown-fields.js';
 import { unixMsMax, type Limits } from '../limits.js';
@@ -16,6 +17,10 @@ export type Envelope = Static<ReturnType<typeof envelopeSchema>>;
 export function isOrder({ type, cmd }: Envelope): boolean {
   return type === 'order' && cmd === 'submit';
 }
+
+/** What the gateway reads of an order's payload; the terminal gets the text. */
+const orderTerms = ['side', 'executionType', 'instrument', 'quantity', 'limitPrice'] as const;
+export type OrderTerms = Readonly<Partial<Record<(typeof orderTerms)[number], unknown>>>;
 
 export const nameLengthMax = 64;
 
@@ -70,13 +75,32 @@ let splitTokens: readonly string[] = [''];
  */
 export function platformTokens(platform: string): readonly string[] {
   if (platform !== splitPlatform) {
-    splitTokens = [...new Set(platform.split(',').map((token) => token.trim()))];
+    splitTokens = [...new Set(tokensIn(platform))];
     splitPlatform = platform;
   }
   return splitTokens;
 }
 
+function* tokensIn(platform: string): Generator<string, void, void> {
+  for (let begin = 0; begin <= platform.length;) {
+    const comma = platform.indexOf(',', begin);
+    const end = comma < 0 ? platform.length : comma;
+    yield platform.slice(begin, end).trim();
+    begin = end + 1;
+  }
+}
+
+/** Stops at the first unknown token: a body may have tens of thousands. */
+export function arePlatforms(platform: string, known: ReadonlySet<string>): boolean {
+  for (const token of platform === splitPlatform ? splitTokens : tokensIn(platform)) {
+    if (!known.has(token)) return false;
+  }
+  return true;
+}
+
 export interface EnvelopeReader {
+  /** What `read` looks at, and the `OrderTerms` of the payload. */
+  readonly outline: Outline;
   /**
    * `now`: wall time in Unix ms. @returns the envelope, or every violated rule in table order, and after them the
    * unknown fields in the body's order.
@@ -100,6 +124,8 @@ export function createEnvelopeReader(
   const contextRules = rules.filter((rule) => rule.needsContext);
 
   return {
+    outline: new Outline([...Object.keys(schema.properties), ...orderTerms], 2),
+
     read(body, now) {
       if (
         hasValidFields(body) &&
@@ -145,7 +171,7 @@ function envelopeRules(limits: Limits, knownPlatforms: ReadonlySet<string>): rea
     { field: 'ttlMs', code: 'signal_expired', needsContext: true, isViolated: ({ ts, ttlMs }, now) => isTs(ts) && isTtl(ttlMs) && ts + ttlMs < now },
     { field: 'ttlMs', code: 'timestamp_overflow', needsContext: true, isViolated: ({ ts, ttlMs }) => isTs(ts) && isTtl(ttlMs) && ts + ttlMs > unixMsMax },
     { field: 'platform', code: 'required', isViolated: ({ platform }) => typeof platform !== 'string' || platform === '' },
-    { field: 'platform', code: 'unsupported_platform', needsContext: true, isViolated: ({ platform }) => typeof platform === 'string' && platform !== '' && !platformTokens(platform).every((token) => knownPlatforms.has(token)) },
+    { field: 'platform', code: 'unsupported_platform', needsContext: true, isViolated: ({ platform }) => typeof platform === 'string' && platform !== '' && !arePlatforms(platform, knownPlatforms) },
     { field: 'payload', code: 'object_required', isViolated: ({ payload }) => !isObject(payload) },
     { field: 'instanceId', code: 'invalid_length', isViolated: ({ instanceId }) => instanceId !== undefined && !isText(instanceId, limits.instanceIdLengthMax) },
     { field: 'accountName', code: 'invalid_length', isViolated: ({ accountName }) => accountName !== undefined && !isText(accountName, sourceNameLengthMax) },

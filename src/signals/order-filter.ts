@@ -2,11 +2,12 @@
 import Type, { type Static } from 'typebox';
 import type { FieldError } from '../errors.js';
 import { isObject } from '../lib/is-object.js';
+import { Outline } from '../lib/json-outline.js';
 import { unknownFields } from '../lib/unknown-fields.js';
 import type { Execution } from '../model/execution.js';
 import { sourceNameLengthMax } from '../model/source-name.js';
 import { copiedTextLengthMax } from './accepted-signal.js';
-import { isText, platformTokens } from './envelope.js';
+import { arePlatforms, isText, platformTokens } from './envelope.js';
 
 /** Whatever the limits of a signal or of a stream's parameters are: every order must be nameable, to be cancelled. */
 const lengths = {
@@ -27,6 +28,9 @@ export const orderFilterSchema = Type.Object(
   },
   { additionalProperties: false },
 );
+
+/** What an `OrderFilterReader` looks at. */
+export const orderFilterOutline = new Outline(Object.keys(orderFilterSchema.properties), 1);
 
 export type OrderFilter = Static<typeof orderFilterSchema>;
 
@@ -57,10 +61,7 @@ export function createOrderFilterReader(knownPlatforms: ReadonlySet<string>): Or
   };
 
   function isKnown(platform: unknown): boolean {
-    return (
-      typeof platform === 'string' &&
-      platformTokens(platform).every((token) => knownPlatforms.has(token))
-    );
+    return typeof platform === 'string' && arePlatforms(platform, knownPlatforms);
   }
 }
 

@@ -8,7 +8,7 @@ import { memberNames } from '../lib/json-members.js';
 import type { ApiKey, KeyLimits } from '../model/records.js';
 import { BucketMap } from '../quota/token-bucket.js';
 import type { SignalSubmission } from './accepted-signal.js';
-import { isOrder, type Envelope } from './envelope.js';
+import { isOrder, type Envelope, type OrderTerms } from './envelope.js';
 import type { OpenOrders } from './open-orders.js';
 import type { Target } from './routing.js';
 
@@ -79,8 +79,8 @@ function payloadFaults(limits: KeyLimits, { envelope, payload }: Order): FieldEr
   const faults: FieldError[] = [];
   if (allowedInstruments === undefined && maxOrderQuantity === undefined) return faults;
   const names = memberNames(payload).map(withoutCase);
-  const terms = envelope.payload as Readonly<Record<string, unknown>>;
-  const valueOf = (name: string): unknown => {
+  const terms = envelope.payload as OrderTerms;
+  const valueOf = (name: keyof OrderTerms): unknown => {
     const isClear = names.indexOf(name) === names.lastIndexOf(name);
     return isClear ? terms[name] : undefined;
   };

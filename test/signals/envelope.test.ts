@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import t from 'tap';
+import { parseJson } from '../../src/http/json-body.js';
 import { unixMsMax } from '../../src/limits.js';
 import {
+  arePlatforms,
   createEnvelopeReader,
   envelopeSchema,
   platformTokens,
@@ -217,6 +219,21 @@ t.test('platform tokens: spaces trimmed, repeats once, in the order given', asyn
   t.strictSame(platformTokens(' b, a ,b,,a'), ['b', 'a', '']);
 });
 
+t.test('platform tokens are looked at up to the first unknown one', async (t) => {
+  const asked: string[] = [];
+  class Known extends Set<string> {
+    override has(token: string): boolean {
+      asked.push(token);
+      return super.has(token);
+    }
+  }
+  const known = new Known(['a', 'b']);
+  t.notOk(arePlatforms(`a, b ,${'c,'.repeat(30_000)}`, known));
+  t.strictSame(asked, ['a', 'b', 'c']);
+  t.ok(arePlatforms('b ,a', known));
+  for (const text of ['a,', ',a', 'a,,b', ' ', ',']) t.notOk(arePlatforms(text, known), text);
+});
+
 t.test('the compiled schema and the table of rules agree on any body', async () => {
   const isEnvelope = new Ajv({ strict: true, unicode: false }).compile(envelopeSchema(limits));
   const timely = [
@@ -271,3 +288,37 @@ function read(body: object): string[] {
   assert(Array.isArray(verdict));
   return verdict.map(({ field, code }) => `${field} ${code}`);
 }
+
+t.test('of a long body only what the gateway reads is parsed', async (t) => {
+  const terms = {
+    side: 'buy',
+    executionType: 'limit',
+    instrument: 'ES',
+    quantity: 1,
+    limitPrice: 2,
+  };
+  const newNames = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`name${i}`, 'text']));
+  const body = {
+    ...valid,
+    instanceId: 'i',
+    accountName: 'a',
+    payload: { ...newNames, ...terms, deeper: [newNames] },
+  };
+  const parse = (value: object) =>
+    parseJson(Buffer.from(JSON.stringify(value)), 16, 'payload', reader.outline);
+  const parsed = parse(body);
+  const envelope = reader.read(parsed?.value, now);
+  t.match(envelope, { ...valid, instanceId: 'i', accountName: 'a', payload: terms });
+  t.notMatch(JSON.stringify(envelope), 'name1');
+  t.equal(parsed?.memberText, JSON.stringify(body.payload), 'the terminal gets all');
+
+  const refused = (value: object) => reader.read(parse(value)?.value, now);
+  for (const [field, , values] of rows) {
+    for (const value of values) {
+      const broken = { ...body, [field]: value };
+      t.strictSame(refused(broken), reader.read(broken, now), JSON.stringify({ field, value }));
+    }
+  }
+  const misspelt = { ...body, acountName: 'a', ...newNames };
+  t.strictSame(refused(misspelt), reader.read(misspelt, now), 'unknown fields are told');
+});
