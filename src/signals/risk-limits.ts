@@ -4,7 +4,7 @@
  */
 import type { FieldError } from '../errors.js';
 import type { Clock } from '../lib/clock.js';
-import { memberNames } from '../lib/json-members.js';
+import { ambiguousMembers } from '../lib/json-members.js';
 import type { ApiKey, KeyLimits } from '../model/records.js';
 import { BucketMap } from '../quota/token-bucket.js';
 import type { SignalSubmission } from './accepted-signal.js';
@@ -78,12 +78,10 @@ function payloadFaults(limits: KeyLimits, { envelope, payload }: Order): FieldEr
   const { allowedInstruments, maxOrderQuantity } = limits;
   const faults: FieldError[] = [];
   if (allowedInstruments === undefined && maxOrderQuantity === undefined) return faults;
-  const names = memberNames(payload).map(withoutCase);
+  const ambiguous = ambiguousMembers(payload, ['instrument', 'quantity']);
   const terms = envelope.payload as OrderTerms;
-  const valueOf = (name: keyof OrderTerms): unknown => {
-    const isClear = names.indexOf(name) === names.lastIndexOf(name);
-    return isClear ? terms[name] : undefined;
-  };
+  const valueOf = (name: keyof OrderTerms): unknown =>
+    ambiguous.has(name) ? undefined : terms[name];
   if (allowedInstruments !== undefined) {
     const instrument = valueOf('instrument');
     if (typeof instrument !== 'string' || !allowedInstruments.includes(instrument)) {
@@ -100,9 +98,4 @@ function payloadFaults(limits: KeyLimits, { envelope, payload }: Order): FieldEr
     }
   }
   return faults;
-}
-
-/** Folds by way of upper case, where ſ becomes S: a case-insensitive decoder, such as Go's, takes ſ for s. */
-function withoutCase(name: string): string {
-  return name.toUpperCase().toLowerCase();
 }

@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
 import t from 'tap';
-import { memberNames, repeatedMembers } from '../../src/lib/json-members.js';
+import { ambiguousMembers, memberNames, repeatedMembers } from '../../src/lib/json-members.js';
 
 t.test('names are those of the object itself, as often as they occur', (t) => {
   const rows: readonly (readonly [text: string, names: string[]])[] = [
@@ -24,6 +26,47 @@ t.test('names within are those of the object at the path', async (t) => {
   t.strictSame(memberNames(text, ['d', 1]), ['f']);
   t.strictSame(memberNames(text, ['c']), []);
 });
+
+t.test(
+  'a member is ambiguous when the object has it twice, in whatever case and however written',
+  async (t) => {
+    const rows: readonly (readonly [text: string, ambiguous: string[]])[] = [
+      ['{}', []],
+      ['{"as":1,"of":2,"ass":3,"a":4,"sa":5,"\\n":6}', []],
+      ['{"as":1,"As":2,"of":3}', ['as']],
+      ['{"as":1,"a\u017f":2,"o\\u0066":3,"\\u004F\\u0046":4}', ['as', 'of']],
+      ['{"a":{"as":1,"as":2},"b":["as","as"],"c":"as"}', []],
+    ];
+    for (const [text, ambiguous] of rows) {
+      t.strictSame([...ambiguousMembers(text, ['as', 'of'])], ambiguous, text);
+    }
+  },
+);
+
+t.test('ambiguous members are those whose decoded names are the same without case', async () => {
+  const character = fc.constantFrom(
+    ...['a', 'A', 's', 'S', 'k', 'K', 'ſ', '\u212a', '\\', '\n', '"', 'ß', 'İ', '😀', '\ud83d'],
+  );
+  const name = fc.string({ unit: character, maxLength: 3 });
+  fc.assert(
+    fc.property(fc.array(name), fc.boolean(), (names, isEscaped) => {
+      const text = `{${names.map((each) => `${JSON.stringify(each)}:1`).join(',')}}`;
+      const written = isEscaped ? text.replace(/[a-zA-Zſ]/g, escaped) : text;
+      const folded = names.map((each) => each.toUpperCase().toLowerCase());
+      const isTwice = (wanted: string): boolean =>
+        folded.indexOf(wanted) !== folded.lastIndexOf(wanted);
+      assert.deepEqual(
+        [...ambiguousMembers(written, ['as', 'k', 'ss'])].sort(),
+        ['as', 'k', 'ss'].filter(isTwice),
+      );
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
 
 t.test('a member is repeated when its own object has had its name', (t) => {
   const rows: readonly (readonly [text: string, repeated: string[]])[] = [
