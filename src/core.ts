@@ -192,7 +192,7 @@ export class Core {
     if (isGone) registry.forget(userId);
     presence.recheck(userId);
     this.streams.recheck(userId);
-    this.waits.recheck(userId);
+    void this.waits.recheck(userId);
     if (!isGone) return;
     const { book, hub, quota, cancelAfter } = this;
     for (const part of [book, hub, quota, budgets, cancelAfter]) part.forget(userId);

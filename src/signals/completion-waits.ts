@@ -14,8 +14,8 @@ import type { Scope } from '../model/scopes.js';
 const scope: Scope = 'signals:read';
 /** A wait holds a connection and its request. The rate limit of a key allows 600 waits of 30 s at once. */
 export const waitsPerUserMax = 1_000;
-/** Waits of all users that are ended in one turn of the event loop: a few milliseconds. */
-const waitsPerTurn = 256;
+/** Waits that are refused in one turn of the event loop: a few milliseconds. */
+export const waitsPerTurn = 256;
 /** Waits of one user that are answered in one turn: a signal of 64 executions has an answer of 50 KB. */
 export const answersPerTurn = 32;
 
@@ -101,19 +101,23 @@ export class CompletionWaits {
     }
   }
 
-  /** Ends the user's waits whose key, user or plan no longer allows them. */
-  recheck(userId: string): void {
-    for (const wait of this.#users.get(userId)?.all ?? []) this.#recheckOne(wait);
+  /**
+   * Ends the user's waits whose key, user or plan no longer allows them, in slices, the first of them at once: a wait
+   * that ends meanwhile is refused all the same. Resolves when each was looked at.
+   */
+  recheck(userId: string): Promise<void> {
+    return this.#recheckEach([...(this.#users.get(userId)?.all ?? [])]);
   }
 
-  /** As `recheck`, for all users, in slices: a wait that ends meanwhile is refused all the same. */
+  /** As `recheck`, for all users. */
   recheckAll(): Promise<void> {
-    const all = [...this.#users.values()].flatMap((user) => [...user.all]);
-    return eachByTurns(all, waitsPerTurn, (wait) => this.#recheckOne(wait));
+    return this.#recheckEach([...this.#users.values()].flatMap(({ all }) => [...all]));
   }
 
-  #recheckOne(wait: Wait): void {
-    if (this.#deps.rights.refusalNow(wait.caller, scope) !== undefined) this.#end(wait);
+  #recheckEach(waits: readonly Wait[]): Promise<void> {
+    return eachByTurns(waits, waitsPerTurn, (wait) => {
+      if (this.#deps.rights.refusalNow(wait.caller, scope) !== undefined) this.#end(wait);
+    });
   }
 
   /** Ends every wait, for a graceful shutdown: each client is answered with what is known. */

@@ -3,7 +3,11 @@ import t, { type Test } from 'tap';
 import type { KeyOwner } from '../../src/auth/api-key.js';
 import type { KeyRefusal } from '../../src/auth/key-rights.js';
 import type { ApiKey } from '../../src/model/records.js';
-import { answersPerTurn, waitsPerUserMax } from '../../src/signals/completion-waits.js';
+import {
+  answersPerTurn,
+  waitsPerTurn,
+  waitsPerUserMax,
+} from '../../src/signals/completion-waits.js';
 import { SignalReader } from '../../src/signals/signal-reader.js';
 import { report } from '../support/frames.js';
 import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
@@ -142,22 +146,38 @@ t.test('it ends when the Public API is disabled', async (t) => {
   t.same(ends, ['public_api_disabled']);
 });
 
-t.test(
-  'when the Public API is disabled, many waits end in slices, and none is answered',
-  async (t) => {
+const many: [name: string, lose: (gateway: SimulatedGateway) => Promise<void>, KeyRefusal][] = [
+  [
+    'the Public API is disabled',
+    async ({ store, core }) => {
+      await store.write((batch) => batch.put('switches', 'publicApi', { enabled: false }));
+      void core.publicApiChanged();
+    },
+    'public_api_disabled',
+  ],
+  [
+    'their key is revoked',
+    async ({ store, core }) => {
+      await store.write((batch) => batch.put('apiKeys', 'hash', { ...key, revokedAt: 1 }));
+      core.userChanged('u1');
+    },
+    'invalid_api_key',
+  ],
+];
+for (const [name, lose, refusal] of many) {
+  t.test(`when ${name}, many waits end in slices, and none is answered`, async (t) => {
     const { gateway, plugin, executionId, ends, wait } = await setUp(t);
     for (let i = 1; i < 900; i++) wait();
-    await gateway.store.write((batch) => batch.put('switches', 'publicApi', { enabled: false }));
-    void gateway.core.publicApiChanged();
-    t.equal(ends.length, 256);
+    await lose(gateway);
+    t.equal(ends.length, waitsPerTurn);
     await turns(1);
-    t.equal(ends.length, 512);
+    t.equal(ends.length, 2 * waitsPerTurn);
     plugin.say(report(1, executionId, 'rejected'));
     await turns();
     t.equal(ends.length, 900);
-    t.same(new Set(ends), new Set(['public_api_disabled']));
-  },
-);
+    t.same(new Set(ends), new Set([refusal]));
+  });
+}
 
 t.test('a key that has expired meanwhile gets no answer', async (t) => {
   const expiresAt = new SimulatedGateway().clock.now() + 10_000;
