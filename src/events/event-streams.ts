@@ -13,6 +13,7 @@ import { random } from '../lib/ids.js';
 import type { CounterSet } from '../lib/instruments.js';
 import type { Deadline, Deadlines } from '../lib/deadlines.js';
 import { eachByTurns } from '../lib/turn.js';
+import { Turns } from '../lib/turns.js';
 import type { Scope } from '../model/scopes.js';
 
 /** The scope that a key needs for a stream. */
@@ -57,6 +58,7 @@ export const usersPerTurn = 32;
 export class EventStreams {
   readonly #deps: EventStreamsDeps;
   readonly #open = new Map<string, Set<EventStream>>();
+  readonly #turns = new Turns();
   #count = 0;
 
   constructor(deps: EventStreamsDeps) {
@@ -103,6 +105,13 @@ export class EventStreams {
     this.#keepAliveLater(stream);
     this.#endWithKey(stream);
     subscriber.sink = writer;
+    const asker = {
+      get isOver() {
+        return writer.isClosed();
+      },
+      run: (step: () => void) => step(),
+    };
+    subscriber.takeTurns = (step) => this.#turns.run(userId, asker, step);
     hub.subscribe(userId, subscriber);
     // Within the native server's call for the request all writes share one cork, and may be lost in part
     // (native-notes/backpressure.md).

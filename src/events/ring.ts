@@ -25,6 +25,8 @@ interface HeldEvent extends Omit<PublishedEvent, 'frame'> {
 
 /** Size after which a slice ends: bounds the bytes that a writer buffers when its socket blocks. */
 const sliceBytesMax = 64 * 1024;
+/** Size after which it ends where its events no longer lie side by side: a copy is garbage to be collected. */
+const pieceBytesMin = 16 * 1024;
 /** A block is a quarter of what the ring buffer holds, so that all blocks are hardly larger than that. */
 const blockBytesMin = 1_024;
 const blockBytesMax = 64 * 1024;
@@ -99,17 +101,26 @@ export class EventRing implements Held {
     const events: HeldEvent[] = [];
     let size = 0;
     let remaining = 0;
+    let isOnePiece = true;
     for (let index = this.#indexAfter(seq); index < this.#events.length; index++) {
       const event = this.#events[index] as HeldEvent;
       if (event.source !== source) continue;
-      if (size < sliceBytesMax) {
+      const last = events.at(-1);
+      const isBeside = last === undefined || isNextTo(last, event);
+      const isPieceEnd = isOnePiece && !isBeside && size >= pieceBytesMin;
+      if (remaining > 0 || size >= sliceBytesMax || isPieceEnd) {
+        remaining++;
+      } else {
         events.push(event);
         size += event.end - event.begin;
-      } else {
-        remaining++;
+        isOnePiece &&= isBeside;
       }
     }
-    const slice = { bytes: joined(events, size), lastSeq: events.at(-1)?.seq ?? seq, remaining };
+    const slice = {
+      bytes: joined(events, size, isOnePiece),
+      lastSeq: events.at(-1)?.seq ?? seq,
+      remaining,
+    };
     this.memory.latest = { ring: this, after: seq, source, upTo: this.#lastSeq, slice };
     return slice;
   }
@@ -166,13 +177,15 @@ export class EventRing implements Held {
 
 const noBlock = new Uint8Array(0);
 
-/** @returns the frames of the events, `size` bytes in all; not copied if they lie side by side. */
-function joined(events: readonly HeldEvent[], size: number): Uint8Array {
+function isNextTo(before: HeldEvent, event: HeldEvent): boolean {
+  return event.block === before.block && event.begin === before.end;
+}
+
+/** @returns the frames of the events, `size` bytes in all; not copied if they are one piece. */
+function joined(events: readonly HeldEvent[], size: number, isOnePiece: boolean): Uint8Array {
   const [first] = events;
-  const last = events.at(-1);
-  if (first === undefined || last === undefined) return noBlock;
-  const isOnePiece = first.block === last.block && last.end - first.begin === size;
-  if (isOnePiece) return first.block.subarray(first.begin, last.end);
+  if (first === undefined) return noBlock;
+  if (isOnePiece) return first.block.subarray(first.begin, first.begin + size);
   return Buffer.concat(
     events.map(({ block, begin, end }) => block.subarray(begin, end)),
     size,

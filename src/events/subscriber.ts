@@ -10,6 +10,12 @@ import type { EventRing } from './ring.js';
 
 export type EventSink = Pick<EventWriter, 'isBlocked' | 'isClosed' | 'write' | 'abort'>;
 
+/** Runs the step in later turns of the event loop, until it returns true or the stream is closed. */
+export type TakeTurns = (step: () => boolean) => void;
+
+/** Slices of a replay that are written at once. */
+export const slicesPerPump = 4;
+
 export interface SubscriberDeps {
   readonly clock: Clock;
   readonly limits: Limits;
@@ -20,6 +26,9 @@ export class Subscriber {
   /** Live events that were not written yet. */
   pending = 0;
   sink: EventSink | undefined;
+  /** Replay of the whole ring buffer takes milliseconds, and a user may open a hundred streams in a second. */
+  takeTurns: TakeTurns | undefined;
+  #hasTurns = false;
   readonly #deps: SubscriberDeps;
   /** `seq` of the last event written to the sink. */
   #position: number;
@@ -34,7 +43,7 @@ export class Subscriber {
   }
 
   /**
-   * Writes until the sink applies backpressure or no events remain.
+   * Writes until the sink applies backpressure or no events remain; many events in turns.
    * @param now monotonic ms; events that were not too old then are read.
    */
   pump(now = this.#deps.clock.monotonic()): void {
@@ -44,15 +53,33 @@ export class Subscriber {
       if (this.pending > this.#deps.limits.subscriberPendingEventsMax) sink.abort();
       return;
     }
-    const { ring } = this.#deps;
+    let slices = 0;
     let remaining: number;
     do {
-      const slice = ring.next(this.#position, this.source, now);
-      if (slice === undefined) return sink.abort();
-      remaining = slice.remaining;
-      if (slice.bytes.length > 0) sink.write(slice.bytes);
-      this.#position = slice.lastSeq;
-    } while (remaining > 0 && !sink.isBlocked() && !sink.isClosed());
-    this.pending = Math.min(this.pending, remaining);
+      if (this.#hasTurns) return;
+      remaining = this.#writeSlice(sink, now);
+      if (remaining === 0) return;
+      // Live events are written now: the ring buffer may not hold all that a turn brings.
+    } while (++slices < slicesPerPump || remaining <= this.pending);
+    this.#hasTurns = true;
+    this.takeTurns?.(() => {
+      this.#hasTurns = this.#writeSlice(sink, now) > 0;
+      return !this.#hasTurns;
+    });
+  }
+
+  /** @returns how many events may follow at once. */
+  #writeSlice(sink: EventSink, now: number): number {
+    // Between two turns a keep-alive comment may have found the socket full.
+    if (sink.isBlocked() || sink.isClosed()) return 0;
+    const slice = this.#deps.ring.next(this.#position, this.source, now);
+    if (slice === undefined) {
+      sink.abort();
+      return 0;
+    }
+    if (slice.bytes.length > 0) sink.write(slice.bytes);
+    this.#position = slice.lastSeq;
+    this.pending = Math.min(this.pending, slice.remaining);
+    return slice.remaining;
   }
 }

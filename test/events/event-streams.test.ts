@@ -1,7 +1,7 @@
 import t from 'tap';
 import { EventStreams, usersPerTurn, type StreamEnd } from '../../src/events/event-streams.js';
 import { EventHub } from '../../src/events/hub.js';
-import { Subscriber } from '../../src/events/subscriber.js';
+import { slicesPerPump, Subscriber } from '../../src/events/subscriber.js';
 import type { WriterCallbacks, WriterEnd } from '../../src/events/event-writer.js';
 import type { KeyOwner } from '../../src/auth/api-key.js';
 import { KeyRights } from '../../src/auth/key-rights.js';
@@ -158,6 +158,34 @@ t.test('when the Public API is switched, streams without rights end in slices', 
   t.equal(streams.count, 1);
   await ended;
   t.equal(streams.count, 0);
+});
+
+t.test('a long replay leaves slice by slice, in turns with those of other users', async (t) => {
+  // Each is a slice.
+  const held = Array.from({ length: 40 }, (_, i) => `${i} `.padEnd(100_000, 'x'));
+  const { writes, open } = openStream(held);
+  await nextTurn();
+  t.equal(writes.length, slicesPerPump);
+  open('u2');
+  await nextTurn();
+  t.equal(writes.length, 2 * slicesPerPump + 1, 'the first of the second user');
+  await nextTurn();
+  t.equal(writes.length, 2 * slicesPerPump + 2, 'one of both');
+  while (writes.length < 2 * held.length) await nextTurn();
+  const numbers = writes.map((text) => parseInt(text));
+  t.strictSame(
+    numbers.toSorted((a, b) => a - b),
+    held.flatMap((_, i) => [i, i]),
+    'all, once',
+  );
+});
+
+t.test('a replay that waits for its turn writes nothing while the socket is full', async (t) => {
+  const { writes, socket } = openStream(Array.from({ length: 10 }, () => 'x'.repeat(100_000)));
+  await nextTurn();
+  socket.isBlocked = true;
+  await nextTurn();
+  t.equal(writes.length, slicesPerPump);
 });
 
 /** A stream whose key ends after `keyLifeMs`. @param held the frames after its cursor. */

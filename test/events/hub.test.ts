@@ -172,6 +172,15 @@ t.test('what is replayed is not pending, however much it is', async (t) => {
   t.strictSame(reader.sink.seqs, upTo(901));
 });
 
+t.test('live events wait for no turn, in however many slices they leave', async (t) => {
+  const { publish, subscribe } = setUp({ replayBytesPerUser: 600_000 });
+  const reader = subscribe('a');
+  reader.subscriber.takeTurns = () => t.fail('it takes turns');
+  for (let i = 0; i < 200; i++) publish('a', 'u1', 'x'.repeat(9_000));
+  await nextTurn();
+  t.strictSame(reader.sink.seqs, upTo(200));
+});
+
 t.test(
   'a blocked reader whose next event has left the ring is closed when it drains',
   async (t) => {
@@ -391,6 +400,9 @@ function setUp(change: Partial<Limits> = {}) {
     const sink = new FakeSink();
     sink.room = room;
     subscriber.sink = sink;
+    subscriber.takeTurns = (step) => {
+      while (!step());
+    };
     hub.subscribe('u1', subscriber);
     subscriber.pump();
     const drain = (): void => {

@@ -272,3 +272,23 @@ t.test(
     t.ok(none < 100_000, `${none} bytes for nothing`);
   },
 );
+
+t.test('events that lie side by side are read without a copy', async (t) => {
+  const ring = new EventRing({ ...limits, replayEventsMax: 100, replayBytesPerUser: 1e7 }, 'e');
+  const frame = new Uint8Array(9_000);
+  for (let seq = 1; seq <= 40; seq++) ring.push({ seq, at: 0, source: 'a', frame });
+  const blocks = new Set<ArrayBufferLike>();
+  let read = 0;
+  let slices = 0;
+  for (let seq = 0; seq < 40; slices++) {
+    const slice = ring.next(seq, 'a', 0);
+    seq = slice?.lastSeq ?? Infinity;
+    read += slice?.bytes.length ?? 0;
+    if (slice && slice.bytes.length > 16_384) blocks.add(slice.bytes.buffer);
+    t.equal(slice?.remaining, 40 - seq);
+  }
+  t.equal(read, 40 * frame.length);
+  t.ok(slices < 12, 'few of them are small');
+  const again = ring.next(33, 'a', 0)?.bytes.buffer;
+  t.ok(again && blocks.has(again), 'of the same memory');
+});
