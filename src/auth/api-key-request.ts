@@ -5,6 +5,7 @@
 import { dayMs } from '../lib/durations.js';
 import Type from 'typebox';
 import { isObject } from '../lib/is-object.js';
+import { Outline } from '../lib/json-outline.js';
 import { orNull } from '../lib/json-types.js';
 import { compileSchema } from '../lib/schema.js';
 import type { Limits } from '../limits.js';
@@ -42,6 +43,15 @@ export function keyRequestSchema(limits: Pick<Limits, 'keyNameLengthMax'>) {
   };
   return Type.Object(fields, { additionalProperties: false });
 }
+
+/** What a `KeyRequestReader` looks at, and the unknown fields. The deepest are the entries of the lists in `limits`. */
+export const keyRequestOutline = new Outline(
+  [
+    ...Object.keys(keyRequestSchema({ keyNameLengthMax: 1 }).properties),
+    ...Object.keys(keyLimitsRequestSchema.properties),
+  ],
+  3,
+);
 
 export interface KeyRequestFault {
   readonly code: 'invalid_name' | 'invalid_scopes' | 'invalid_expiration' | 'invalid_limits';

@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox';
 import type { FieldError } from '../errors.js';
 import { isObject } from '../lib/is-object.js';
+import { Outline } from '../lib/json-outline.js';
 import { compileSchema } from '../lib/schema.js';
 import { emailForm, emailLengthMax, isEmail } from './email.js';
 import { passwordLengthMax } from './password.js';
@@ -14,6 +15,9 @@ export const loginSchema = Type.Object(
   },
   { additionalProperties: false },
 );
+
+/** What `parseLogin` looks at, and the unknown fields. */
+export const loginOutline = new Outline(Object.keys(loginSchema.properties), 1);
 
 export type Login = Static<typeof loginSchema>;
 

@@ -36,7 +36,7 @@ export function createSetCancelAfter(deps: CancelAfterEndpointDeps): KeyEndpoint
   return (exchange, caller) => {
     if (!exchange.head.isJson) return exchange.fail('unsupported_media_type');
     gate.readBody(exchange, caller, ({ user, key }, body) => {
-      const parsed = parseJson(body, limits.jsonDepthMax, '', cancelAfterOutline);
+      const parsed = parseJson(body, limits.jsonDepthMax, cancelAfterOutline);
       if (parsed === undefined) return exchange.fail('malformed_json');
       if (!isCancelAfterRequest(parsed.value)) return exchange.fail('invalid_timeout');
       // A move disarms the switch: the bot would rely on one that never fires.

@@ -39,9 +39,7 @@ export function createCancelAll(deps: CancelAllEndpointDeps): KeyEndpoint {
     if (replyIfKnown(exchange, known)) return;
 
     const parsed =
-      body.length === 0
-        ? { value: {} }
-        : parseJson(body, limits.jsonDepthMax, '', orderFilterOutline);
+      body.length === 0 ? { value: {} } : parseJson(body, limits.jsonDepthMax, orderFilterOutline);
     if (parsed === undefined) return exchange.fail('malformed_json');
     const filter = filters.read(parsed.value);
     if (Array.isArray(filter)) return exchange.fail('invalid_filter', { details: filter });

@@ -4,6 +4,7 @@ import { isPublicApiEnabled } from '../auth/accounts.js';
 import { createApiKey, revokeApiKey } from '../auth/api-key.js';
 import {
   createKeyRequestReader,
+  keyRequestOutline,
   keyRequestSchema,
   type KeyRequest,
 } from '../auth/api-key-request.js';
@@ -90,7 +91,7 @@ export function createCreateKey(deps: CreateKeyDeps): UserEndpoint {
       const refused = refusal(store, exchange);
       if (refused === 'unanswerable') return;
       if (refused !== undefined) return exchange.fail(refused);
-      const parsed = parseJson(bytes, limits.jsonDepthMax);
+      const parsed = parseJson(bytes, limits.jsonDepthMax, keyRequestOutline);
       if (parsed === undefined) return exchange.fail('malformed_json');
       const unknown = unknownFields(parsed.value, schema);
       if (unknown.length > 0) return exchange.fail('unknown_field', { details: unknown });

@@ -1,7 +1,7 @@
 /** POST /api/auth/login: exchanges email and password for a user token and a session token for plugins. */
 import Type, { type Static } from 'typebox';
 import { findUser } from '../auth/accounts.js';
-import { loginSchema, parseLogin } from '../auth/login-request.js';
+import { loginOutline, loginSchema, parseLogin } from '../auth/login-request.js';
 import { dummyHash } from '../auth/password.js';
 import { createSession, sessionLifetimeMs } from '../auth/session-token.js';
 import type { UserTokens } from '../auth/user-token.js';
@@ -75,7 +75,7 @@ export function createLogin(deps: LoginDeps): OpenEndpoint {
     if (!gate.admitLogin(exchange)) return;
     if (!exchange.head.isJson) return exchange.fail('unsupported_media_type');
     exchange.readBody(limits.bodyBytesMax, (bytes) => {
-      const parsed = parseJson(bytes, limits.jsonDepthMax);
+      const parsed = parseJson(bytes, limits.jsonDepthMax, loginOutline);
       if (parsed === undefined) return exchange.fail('malformed_json');
       const unknown = unknownFields(parsed.value, loginSchema);
       if (unknown.length > 0) return exchange.fail('unknown_field', { details: unknown });

@@ -73,7 +73,7 @@ export function createSubmitSignal(deps: SubmitSignalDeps): KeyEndpoint {
     const known = idempotency.lookUp(userId, key, fingerprintOf, now);
     if (replyIfKnown(exchange, known, locationOf)) return;
 
-    const parsed = parseJson(body, limits.jsonDepthMax, 'payload', envelopes.outline);
+    const parsed = parseJson(body, limits.jsonDepthMax, envelopes.outline, 'payload');
     if (parsed === undefined) return exchange.fail('malformed_json');
     if (user.frozen) return exchange.fail('account_frozen');
     if (brakes.isHalted) return exchange.fail('trading_halted');

@@ -11,21 +11,21 @@ export interface ParsedJson {
 }
 
 /**
+ * @param outline what the caller reads of the value.
  * @param member see scanJson.
- * @param outline what the caller reads of the value, if not all of it.
  * @returns undefined for `malformed_json`.
  */
 export function parseJson(
   bytes: Uint8Array,
   depthMax: number,
+  outline: Outline,
   member = '',
-  outline?: Outline,
 ): ParsedJson | undefined {
   const { depth, start, end } = scanJson(bytes, member);
   if (depth > depthMax) return undefined;
   try {
     const text = utf8.decode(bytes);
-    const parsed = outline?.of(bytes) ?? bytes;
+    const parsed = outline.of(bytes);
     const value: unknown = JSON.parse(parsed === bytes ? text : utf8.decode(parsed));
     if (start < 0) return { value, memberText: '' };
     // If every byte is a character, positions in the bytes are positions in the text.

@@ -6,8 +6,8 @@
 
 /** A shorter text is parsed as it is, which takes a fifth of a millisecond at most. */
 const bytesMin = 1_024;
-/** Different names of the root that are kept whatever they are: more than an answer tells as unknown. */
-export const rootNamesMax = 64;
+/** Different names of each level that are kept whatever they are: more than an answer tells as unknown. */
+export const namesPerLevel = 64;
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -40,7 +40,7 @@ export class Outline {
   of(bytes: Uint8Array): Uint8Array {
     if (bytes.length < bytesMin) return bytes;
     const outline = Buffer.from(bytes);
-    const rootNames = new Set<string>();
+    const others = Array.from({ length: this.#depth + 1 }, () => new Set<string>());
     let level = 0;
     for (let at = 0; at < outline.length; at++) {
       switch (outline[at]) {
@@ -58,8 +58,9 @@ export class Outline {
           if (at < 0) return outline;
           if (level <= this.#depth) {
             if (!isBeforeColon(outline, at) || this.#isKept(outline, open, at)) break;
-            if (level === 1 && rootNames.size < rootNamesMax) {
-              rootNames.add(outline.toString('latin1', open, at));
+            const ofLevel = others[level];
+            if (ofLevel !== undefined && ofLevel.size < namesPerLevel) {
+              ofLevel.add(outline.toString('latin1', open, at));
               break;
             }
           }

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { createKeyRequestReader } from '../../src/auth/api-key-request.js';
+import { createKeyRequestReader, keyRequestOutline } from '../../src/auth/api-key-request.js';
+import { parseJson } from '../../src/http/json-body.js';
 import { limits } from '../../src/limits.js';
 
 const now = Date.UTC(2026, 0, 1);
@@ -101,4 +102,22 @@ t.test('the first violation in the order name, scopes, expiration, limits is the
     code: 'invalid_expiration',
   });
   t.end();
+});
+
+t.test('of a long body only what a key has is parsed', async (t) => {
+  const names = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`name${i}`, 'text']));
+  const body = (limits: object) => ({ ...valid, expiresAt: '2026-01-02T00:00:00Z', limits });
+  const parsed = (value: object) =>
+    parseJson(Buffer.from(JSON.stringify(value)), 16, keyRequestOutline)?.value;
+  const keyLimits = {
+    allowedIps: ['10.0.0.0/8'],
+    allowedInstruments: Array.from({ length: 64 }, (_, i) => `${i}`.padEnd(30, 'x')),
+    maxOrderQuantity: 1,
+    maxOpenOrders: 2,
+    maxOrdersPerSecond: 3,
+  };
+  t.match(parse(parsed(body(keyLimits))), { limits: keyLimits });
+  const misspelt = body({ ...keyLimits, ...names });
+  t.strictSame(parse(parsed(misspelt)), parse(misspelt), 'unknown fields are told');
+  t.notMatch(JSON.stringify(parsed({ ...misspelt, ...names })), 'name499');
 });

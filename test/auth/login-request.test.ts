@@ -1,5 +1,7 @@
 import t from 'tap';
-import { parseLogin } from '../../src/auth/login-request.js';
+import { loginOutline, loginSchema, parseLogin } from '../../src/auth/login-request.js';
+import { parseJson } from '../../src/http/json-body.js';
+import { unknownFields } from '../../src/lib/unknown-fields.js';
 
 const valid = { email: 'trader@example.com', password: 'correct horse' };
 
@@ -66,4 +68,19 @@ t.test('an email of 320 characters is still taken', (t) => {
   t.equal(email.length, 320);
   t.strictSame(parseLogin({ ...valid, email }), { ...valid, email });
   t.end();
+});
+
+t.test('of a long body only what a login has is parsed', async (t) => {
+  const names = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`name${i}`, 'text']));
+  const login = { email: 'bot@example.test', password: 'correct horse' };
+  const parse = (body: object) =>
+    parseJson(Buffer.from(JSON.stringify(body)), 16, loginOutline)?.value;
+  t.strictSame(parse({ ...login, password: 'x'.repeat(2_000) }), {
+    ...login,
+    password: 'x'.repeat(2_000),
+  });
+  const parsed = parse({ ...login, ...names });
+  t.match(parsed, login);
+  t.notMatch(JSON.stringify(parsed), 'name499');
+  t.strictSame(unknownFields(parsed, loginSchema), unknownFields(names, loginSchema));
 });

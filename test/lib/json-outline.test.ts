@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { Outline, rootNamesMax } from '../../src/lib/json-outline.js';
+import { Outline, namesPerLevel } from '../../src/lib/json-outline.js';
 
 /** Texts are padded, because a short one stays as it is. */
 const long = (text: string): string => text + ' '.repeat(2_000);
@@ -14,7 +14,7 @@ t.test('what is read of a long text stays, and the rest is empty', async (t) => 
   const text = '{"a":"x","b":{"a":"y","c":"z"},"d":[{"a":"u"},"v",1.50,null,true]}';
   t.strictSame(parsed(text, ['a', 'b'], 2), {
     a: 'x',
-    b: { a: 'y', '': 'z' },
+    b: { a: 'y', c: 'z' },
     d: [{ '': '' }, 'v', 1.5, null, true],
   });
 });
@@ -26,15 +26,32 @@ t.test('a short text stays as it is', async (t) => {
 
 t.test('a name is known however it is written', async (t) => {
   t.strictSame(parsed('{"x":{"\\u0061b":1,"a\\u0062" : 2,"\\u0061c":3,"a\\n":4}}', ['ab'], 2), {
-    x: { ab: 2, '': 4 },
+    x: { ab: 2, ac: 3, 'a\n': 4 },
   });
+  const others = Array.from({ length: namesPerLevel }, (_, i) => `"o${i}":1`).join(',');
+  const known = parsed(
+    `{${others},"\\u0061b":1,"a\\u0062" : 2,"\\u0061c":3,"a\\n":4}`,
+    ['ab'],
+    1,
+  ) as any;
+  t.strictSame(Object.entries(known).slice(namesPerLevel), [
+    ['ab', 2],
+    ['', 4],
+  ]);
 });
 
-t.test('of thousands of names at the root, as many stay as an answer may tell', async (t) => {
+t.test('of thousands of names, as many of each level stay as an answer may tell', async (t) => {
   const names = Array.from({ length: 2_000 }, (_, i) => `k${i}`);
-  const text = `{${names.map((name) => `"${name}":1`).join(',')},"known":2}`;
-  const kept = Object.keys(parsed(text, ['known'], 1) as object);
-  t.strictSame(kept, [...names.slice(0, rootNamesMax), '', 'known']);
+  const members = names.map((name) => `"${name}":1`).join(',');
+  const kept = [...names.slice(0, namesPerLevel), '', 'known'];
+  const root = parsed(
+    `{${members},"known":{${members},"known":{${members}}}}`,
+    ['known'],
+    2,
+  ) as any;
+  t.strictSame(Object.keys(root), kept);
+  t.strictSame(Object.keys(root.known), kept);
+  t.strictSame(Object.keys(root.known.known), [''], 'below nothing is read');
 });
 
 t.test('a text that JSON does not allow stays, so that the whole is refused', async (t) => {
