@@ -84,8 +84,7 @@ export class Outbox {
       const backlog = connection && this.#backlogs.get(connection);
       if (source === undefined || connection === undefined) entry.unload();
       else if (backlog !== undefined) backlog.later.push(entry);
-      else if (this.#mustWait(connection, entry))
-        this.#sendLater(connection, source, this.#addBacklog(connection, [entry]));
+      else if (this.#mustWait(connection, entry)) this.#addBacklog(connection, source, [entry]);
       else this.#send(connection, entry, request);
     }
   }
@@ -111,8 +110,8 @@ export class Outbox {
       ? entries.filter(mayBeUndelivered)
       : [];
     if (undelivered.length > 0) {
-      const backlog = this.#addBacklog(connection, undelivered);
-      begins.push(() => this.#sendLater(connection, source, backlog));
+      this.#backlogs.set(connection, newBacklog(undelivered));
+      begins.push(() => this.#sendLater(connection, source));
     }
     if (source.capabilities.includes('cancel')) {
       const cancels = new Set(this.#undeliveredCancels(entries));
@@ -133,9 +132,15 @@ export class Outbox {
   /** The send buffer has drained: continues the backlog. */
   drained(connection: SourceConnection, source: Source): void {
     const submits = this.#backlogs.get(connection);
-    if (submits?.isCongested === true) this.#sendLater(connection, source, submits);
+    if (submits?.isCongested === true) this.#sendLater(connection, source);
     const cancels = this.#cancelBacklogs.get(connection);
     if (cancels?.isCongested === true) this.#sendCancelsLater(connection, source, cancels.entries);
+  }
+
+  /** While the disk refuses, what waits for it holds the connection, but must not hold a backlog for each hello. */
+  closed(connection: SourceConnection): void {
+    this.#backlogs.delete(connection);
+    this.#cancelBacklogs.delete(connection);
   }
 
   /** Sends a newly durable cancel, or marks it `not_sent` if the plugin is not connected. */
@@ -164,22 +169,28 @@ export class Outbox {
     else backlog.entries.add(entry);
   }
 
-  #addBacklog(connection: SourceConnection, entries: BookEntry[]): Submits {
-    const backlog = { next: [], later: new Queue(entries), isCongested: false };
-    this.#backlogs.set(connection, backlog);
-    return backlog;
+  #addBacklog(connection: SourceConnection, source: Source, entries: BookEntry[]): void {
+    this.#backlogs.set(connection, newBacklog(entries));
+    this.#sendLater(connection, source);
   }
 
-  #sendLater(connection: SourceConnection, source: Source, backlog: Submits): void {
+  /** The slices find the backlog by its connection. */
+  #sendLater(connection: SourceConnection, source: Source): void {
+    const backlog = this.#backlogs.get(connection);
+    if (backlog === undefined) return;
     backlog.isCongested = false;
-    this.#pace.add(source.userId, () =>
-      connection.isClosed ? 0 : this.#sendSome(connection, source, backlog),
-    );
+    this.#pace.add(source.userId, () => {
+      const rest = this.#backlogs.get(connection);
+      return rest === undefined ? 0 : this.#sendSome(connection, source, rest);
+    });
   }
 
   #sendCancelsLater(connection: SourceConnection, source: Source, entries: Set<BookEntry>): void {
     this.#cancelBacklogs.set(connection, { entries, isCongested: false });
-    this.#pace.add(source.userId, () => this.#sendCancels(connection, source, entries));
+    this.#pace.add(source.userId, () => {
+      const backlog = this.#cancelBacklogs.get(connection);
+      return backlog === undefined ? 0 : this.#sendCancels(connection, source, backlog.entries);
+    });
   }
 
   /**
@@ -190,7 +201,7 @@ export class Outbox {
    */
   #sendSome(connection: SourceConnection, source: Source, backlog: Submits): number {
     const { book, writer, owed, stops } = this.#deps;
-    const goOn = (): void => this.#sendLater(connection, source, backlog);
+    const goOn = (): void => this.#sendLater(connection, source);
     if (owed.awaitDecision(source.userId, goOn)) return 0;
     const next = this.#nextOf(connection, backlog);
     backlog.next = next;
@@ -298,6 +309,10 @@ export class Outbox {
   #requestOf({ userId, executionId }: BookEntry): SignalRequest | undefined {
     return this.#deps.store.get('requests', [userId, requestIdOfExecution(executionId)]);
   }
+}
+
+function newBacklog(entries: BookEntry[]): Submits {
+  return { next: [], later: new Queue(entries), isCongested: false };
 }
 
 /** The source's connection, if its plugin has the capability. */

@@ -483,6 +483,19 @@ t.test('while the disk refuses, a reconnect adds no write for each mark that wai
   t.equal(plugin.submitted.length, 100);
 });
 
+t.test('while the disk refuses, no backlog of a connection that has closed is kept', async (t) => {
+  const gateway = new SimulatedGateway();
+  await queued(gateway, 100);
+  gateway.memory.failNextCommits(1_000);
+  const plugin = await gateway.plugin();
+  t.equal(gateway.outbox.hasBacklog(plugin.connection), true);
+  plugin.drop();
+  t.equal(gateway.outbox.hasBacklog(plugin.connection), false);
+  gateway.memory.failNextCommits(0);
+  await gateway.pass(1_000);
+  t.strictSame(plugin.submitted, []);
+});
+
 t.test('a halt between two slices of a backlog holds the rest', async (t) => {
   const gateway = new SimulatedGateway();
   const plugin = await amidBacklog(gateway, 600);
