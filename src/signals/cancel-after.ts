@@ -185,7 +185,7 @@ export class CancelAfter {
     const cause = 'cancel_after_expired';
     const trail = { keyId };
     cancelAll.run(
-      { userId, isMeant: (execution) => execution.keyId === keyId, cause, trail },
+      { userId, keyId, isMeant: () => true, cause, trail },
       ({ cancelled: { matched } }) => {
         // Disarms the switch, unless it was armed anew meanwhile.
         const firesAt = each.deadline === undefined ? null : each.record.firesAt;

@@ -23,6 +23,8 @@ export interface CancelJudgeDeps {
 
 export interface CancelAllOrder {
   readonly userId: string;
+  /** The API key that submitted the orders, if only those of one are meant. */
+  readonly keyId?: number;
   readonly isMeant: (execution: Execution) => boolean;
   readonly cause: CancelCause;
   readonly trail?: Trail;
@@ -54,6 +56,8 @@ export class Judgement {
 
 /** Reading an order that waits for its terminal takes about 10 µs. */
 const ordersPerTurn = 64;
+/** So many orders of other API keys are passed over in the time that one takes to read. */
+const passedPerOrder = 256;
 
 export class CancelJudge {
   readonly #deps: CancelJudgeDeps;
@@ -72,25 +76,31 @@ export class CancelJudge {
     const judgement = new Judgement();
     const watch = book.watch(order.userId);
     let judged = 0;
-    for (const executionId of this.#candidates(order.userId)) {
+    for (const executionId of this.#candidates(order)) {
       if (++judged % ordersPerTurn === 0) await nextTurn();
-      this.#judgeOne(order, executionId, judgement);
+      if (executionId !== undefined) this.#judgeOne(order, executionId, judgement);
     }
     for (const executionId of watch.changed) this.#judgeOne(order, executionId, judgement);
     watch.end();
     decide(judgement);
   }
 
-  *#candidates(userId: string): Generator<string, void, void> {
+  /** Yields undefined for orders that are passed over. */
+  *#candidates({ userId, keyId }: CancelAllOrder): Generator<string | undefined, void, void> {
     const { book, store } = this.#deps;
-    for (const { executionId } of book.walk(userId)) yield executionId;
+    let passed = 0;
+    for (const entry of book.walk(userId)) {
+      if (keyId === undefined || entry.keyId === keyId) yield entry.executionId;
+      else if (++passed % passedPerOrder === 0) yield undefined;
+    }
     for (const { key } of walk(store, 'unknownOrders', { prefix: [userId] })) yield key[1];
   }
 
   #judgeOne(order: CancelAllOrder, executionId: string, judgement: Judgement): void {
-    const { userId, isMeant } = order;
+    const { userId, keyId, isMeant } = order;
     const entry = this.#deps.book.find(userId, executionId);
-    if (entry !== undefined && isOpenOrder(entry.record) && isMeant(entry.record)) {
+    const isOfKey = keyId === undefined || entry?.keyId === keyId;
+    if (entry !== undefined && isOfKey && isOpenOrder(entry.record) && isMeant(entry.record)) {
       this.#judgeOrder(userId, entry.record, judgement);
     } else judgement.delete(executionId);
     entry?.unload();

@@ -68,6 +68,31 @@ t.test('a call in time renews it, and 0 disarms it, after a restart as well', as
   }
 });
 
+t.test('of orders that have become unknown, too, it cancels those of its key', async (t) => {
+  const { gateway, own, other } = await armed();
+  await set(gateway, 100_000);
+  await gateway.pass(100_000, 10_000);
+  t.match(gateway.durable(own), { status: 'unknown', cancel: { cause: 'cancel_after_expired' } });
+  t.match(gateway.durable(other), { status: 'unknown', cancel: null });
+});
+
+t.test('it reads no order of another key', async (t) => {
+  const { gateway, plugin, own } = await armed();
+  plugin.drop();
+  for (let i = 0; i < 200; i++) gateway.accept({ keyId: 8 }, () => undefined);
+  await turns(20);
+  const { book } = gateway;
+  const find = book.find.bind(book);
+  const found: string[] = [];
+  book.find = (userId, executionId) => {
+    found.push(executionId);
+    return find(userId, executionId);
+  };
+  await gateway.pass(10_000);
+  t.match(gateway.trail.of('cancel_after_fired'), [{ matched: 1 }]);
+  t.strictSame([...new Set(found)], [own]);
+});
+
 t.test('one that is armed while its last fire waits stays armed', async (t) => {
   const { gateway, plugin } = await armed();
   plugin.drop();
