@@ -14,8 +14,8 @@ import type { Scope } from '../model/scopes.js';
 const scope: Scope = 'signals:read';
 /** A wait holds a connection and its request. The rate limit of a key allows 600 waits of 30 s at once. */
 export const waitsPerUserMax = 1_000;
-/** Waits that are refused in one turn of the event loop: a few milliseconds. */
-export const waitsPerTurn = 256;
+/** Waits that are refused in one turn of the event loop: some 40 µs each, with the answer and its line in the log. */
+export const waitsPerTurn = 64;
 /** Waits of one user that are answered in one turn: a signal of 64 executions has an answer of 50 KB. */
 export const answersPerTurn = 32;
 

@@ -173,7 +173,7 @@ for (const [name, lose, refusal] of many) {
     await turns(1);
     t.equal(ends.length, 2 * waitsPerTurn);
     plugin.say(report(1, executionId, 'rejected'));
-    await turns();
+    await turns(900 / waitsPerTurn);
     t.equal(ends.length, 900);
     t.same(new Set(ends), new Set([refusal]));
   });
