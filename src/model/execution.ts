@@ -110,7 +110,8 @@ export interface Execution {
   readonly expiresAt: number;
   /**
    * Durable before the first submit frame is sent. After a restart, a `queued` execution with this flag may
-   * have been sent, so it counts as sent. A stop clears it: the frame is not sent, or not again.
+   * have been sent, so it counts as sent. Cleared when the terminal is lost before the frame, and by a stop: the
+   * frame is not sent, or not again.
    */
   readonly maySend: boolean;
 }

@@ -15,7 +15,7 @@ import type { BookEntry } from '../signals/book-entry.js';
 import type { ExecutionBook } from '../signals/execution-book.js';
 import type { ExecutionTimeouts } from '../signals/execution-timeouts.js';
 import { dispatchCancel, dropCancel } from '../signals/cancel-moves.js';
-import { allowSending, dispatch } from '../signals/moves.js';
+import { allowSending, dispatch, withholdSending } from '../signals/moves.js';
 import type { OwedCancels } from '../signals/owed-cancels.js';
 import type { Stops } from '../signals/stops.js';
 import type { Reader } from '../store/store.js';
@@ -82,7 +82,7 @@ export class Outbox {
       const source = this.#sourceOf(entry);
       const connection = connectionFor('submit', source);
       const backlog = connection && this.#backlogs.get(connection);
-      if (source === undefined || connection === undefined) entry.unload();
+      if (source === undefined || connection === undefined) this.#keepUnsent(entry);
       else if (backlog !== undefined) backlog.later.push(entry);
       else if (this.#mustWait(connection, entry)) this.#addBacklog(connection, source, [entry]);
       else this.#send(connection, entry, request);
@@ -292,10 +292,16 @@ export class Outbox {
     book.setConnection(entry, connection.connectionId);
     const found = request ?? this.#requestOf(entry);
     if (found === undefined) return;
-    if (!connection.sendText(submitFrame(found, entry.record))) return;
+    if (!connection.sendText(submitFrame(found, entry.record))) return this.#keepUnsent(entry);
     submitsSent.add();
     if (book.apply(entry, dispatch) === undefined) return;
     dispatchLatency.observe((clock.monotonic() - entry.enteredAt) / 1000);
+  }
+
+  /** What was accepted for a connected terminal, and found none, waits like what was accepted without a connection. */
+  #keepUnsent(entry: BookEntry): void {
+    if (!entry.record.maySend) entry.unload();
+    else this.#deps.book.apply(entry, withholdSending, { done: () => entry.unload() });
   }
 
   #sourceOf({ userId, record, source }: BookEntry): Source | undefined {

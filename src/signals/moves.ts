@@ -30,6 +30,10 @@ export function applyMove(execution: Execution, move: Move, now: number): Execut
 export const allowSending: Move = (execution) =>
   execution.maySend ? undefined : { ...execution, maySend: true };
 
+/** Clears `maySend`: the terminal was lost before the submit frame was sent, so a restart must not treat it as sent. */
+export const withholdSending: Move = (execution) =>
+  execution.status === 'queued' && execution.maySend ? { ...execution, maySend: false } : undefined;
+
 /** The submit frame was written to the plugin's socket. */
 export const dispatch: Move = (execution, now) =>
   execution.status === 'queued' ? dispatchedAt(execution, now) : undefined;

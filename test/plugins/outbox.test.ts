@@ -660,6 +660,29 @@ t.test('a plugin that cannot take the frame is closed, and gets it when it is ba
   t.strictSame((await gateway.plugin()).submitted, ['s1']);
 });
 
+for (const [loss, lose] of [
+  ['whose terminal is gone by its flush', (plugin: ScriptedPlugin) => plugin.drop()],
+  ['that its terminal could not take', (plugin: ScriptedPlugin) => (plugin.isFull = true)],
+] as const) {
+  t.test(`a signal ${loss} is not sent, also after a restart`, async (t) => {
+    const first = new SimulatedGateway();
+    const plugin = await first.plugin();
+    let id = '';
+    first.accept(
+      { ttlMs: 5_000 },
+      (accepted) => (id = (accepted as Accepted).executions[0]?.executionId ?? ''),
+    );
+    lose(plugin);
+    await turns();
+    t.match(first.durable(id), { status: 'queued', delivery: 'not_sent' });
+    const second = first.restart();
+    await turns();
+    t.match(second.execution(id), { status: 'queued', delivery: 'not_sent', dispatchedAt: null });
+    await second.pass(5_001);
+    t.match(second.durable(id), { status: 'expired', reasonCode: 'ttl_expired' });
+  });
+}
+
 t.test(
   'a cancel whose terminal is gone by the flush is not_sent, and another may follow',
   async (t) => {
