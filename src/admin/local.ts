@@ -18,14 +18,23 @@ export async function performLocally(
   const refusal = operation.refuse?.(settings, request);
   if (refusal !== undefined) return refusal;
   const store = openStore(settings.dataDir);
+  const clock = systemClock;
+  const ids = createIdSource(clock);
   try {
     return await operation.run(
       {
         store,
         settings,
-        clock: systemClock,
-        ids: createIdSource(systemClock),
-        effects: { ...noEffects, endUnsent: (userId) => enforceOnDisk(store, systemClock, userId) },
+        clock,
+        ids,
+        effects: {
+          ...noEffects,
+          endUnsent: (userId) => enforceOnDisk(store, clock, userId),
+          async cancelOrders(order) {
+            const { cancelStoredOrders } = await import('../signals/stored-orders.js');
+            return cancelStoredOrders({ store, clock, ids, limits: settings.limits }, order);
+          },
+        },
         trail: noTrail,
         importing: new Set(),
         ending: new Set(),

@@ -45,8 +45,8 @@ export interface Effects {
   endUnsent(userId?: string): Promise<void>;
   /** Loads the open executions of a user that is being imported. */
   adoptUser(userId: string): Promise<void>;
-  /** Cancels the open orders of a user; undefined where no gateway runs. Rejects when the commit fails. */
-  cancelOrders(order: CancelAllOrder): Promise<CancelAllResult> | undefined;
+  /** Cancels the open orders of a user. Rejects when the commit fails. */
+  cancelOrders(order: CancelAllOrder): Promise<CancelAllResult>;
   /**
    * Resolves when every write that was begun before the call is on disk, and every change of a cancel of all
    * orders. Rejects while the disk refuses them.
@@ -59,7 +59,7 @@ export const noEffects: Effects = {
   publicApiChanged: () => Promise.resolve(),
   endUnsent: () => Promise.resolve(),
   adoptUser: () => Promise.resolve(),
-  cancelOrders: () => undefined,
+  cancelOrders: () => Promise.reject(new Error('nothing here holds orders')),
   settled: () => Promise.resolve(),
 };
 

@@ -9,9 +9,7 @@ import type { RequestOf } from './requests.js';
 export const orderOperations = {
   'user.cancel-all': {
     refuse: refuseFilter,
-    async run({ store, clock, ids, settings, effects, trail }, { email, filter }) {
-      // Loaded before the look at the user, so that nothing happens between the look and the change.
-      const { cancelStoredOrders } = await import('../signals/stored-orders.js');
+    async run({ store, effects, trail }, { email, filter }) {
       const user = findUser(store, email);
       if (user === undefined) return userNotFound(email);
       // An export under way would not notice the change, and its file would lack it.
@@ -22,8 +20,7 @@ export const orderOperations = {
         isMeant: matches.bind(undefined, filter),
         cause: 'cancelled_by_operator',
       } as const;
-      const result = await (effects.cancelOrders(order) ??
-        cancelStoredOrders({ store, clock, ids, limits: settings.limits }, order));
+      const result = await effects.cancelOrders(order);
       const { cancelAllId, matched } = result.cancelled;
       trail.note('cancel_all', {
         ...byOperator,
