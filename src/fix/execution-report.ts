@@ -95,7 +95,7 @@ export function readReport(message: ReceivedMessage, context: ReportContext): Re
   const isUndo = undoesTrade(message);
   const fill = isTrade(message) ? fillOf(message, context) : undefined;
   const evidence = evidenceOf(message, context, fill?.fill.quantity ?? 0);
-  const news = isUndo ? undefined : newsOf(known, evidence, fill);
+  const news = isUndo ? undefined : newsOf(context, evidence, fill);
   const isForgotten = news?.status === 'unknown';
   // Each logon asks for a forgotten order: reported each time, it would stay in the journal for ever.
   const isRepeated = isForgotten && known.status === 'unknown' && fill === undefined;
@@ -110,13 +110,13 @@ export function readReport(message: ReceivedMessage, context: ReportContext): Re
 }
 
 function newsOf(
-  known: KnownExecution,
+  { order, known }: ReportContext,
   evidence: Evidence,
   fill: Pick<Evidence, 'fill'> | undefined,
 ): Evidence | undefined {
   if (!goesBack(known, evidence)) return { ...evidence, ...fill };
   // The filled quantity fell, as after a trade was taken back: leaves it out, since the gateway's never falls.
-  if (isNews(known, evidence)) return { ...withoutFilled(evidence), ...fill };
+  if (isNews(known, evidence, order)) return { ...withoutFilled(evidence), ...fill };
   // A late or repeated report, or an answer that crossed another: only its fill counts, if that is new.
   if (fill === undefined) return undefined;
   const { status } = known;
@@ -145,8 +145,14 @@ function undoesTrade(message: ReceivedMessage): boolean {
   );
 }
 
-function isNews(known: KnownExecution, { status }: Evidence): boolean {
-  if (status === 'cancelled' || status === 'expired') return !isDefinitive(known);
+function isNews(
+  known: KnownExecution,
+  { status, filledQuantity = 0 }: Evidence,
+  { quantity }: SentOrder,
+): boolean {
+  // Without its quantity, `filled` means the whole order: not one that was made smaller at the venue.
+  const isWhole = status === 'filled' && filledQuantity >= Number(quantity);
+  if (isWhole || status === 'cancelled' || status === 'expired') return !isDefinitive(known);
   return known.status === 'unknown' && resting.includes(status);
 }
 
@@ -170,15 +176,17 @@ function hasTaken({ order, known }: ReportContext): boolean {
 }
 
 function goesBack(known: KnownExecution, evidence: Evidence): boolean {
-  // Once a trade was taken back the sum of the fills is too high, so a reported CumQty counts before it.
-  const filled = known.filledQuantity || sumOf(known);
+  const filled = filledOf(known);
   if ((evidence.filledQuantity ?? filled) < filled) return true;
   if (known.status === 'unknown') return false;
   if (known.status === 'cancelled' && evidence.status === 'filled') return false;
   return isFinal(known.status) || rank(evidence.status) < rank(known.status);
 }
 
-/** @returns the last CumQty, or the sum of the fills if that is more: a venue may leave CumQty out. */
+/**
+ * @returns what the gateway counts: the last CumQty, or the sum of the fills if that is more. A venue may leave CumQty
+ * out, or have taken a trade back.
+ */
 function filledOf(known: KnownExecution): number {
   return Math.max(known.filledQuantity ?? 0, sumOf(known));
 }

@@ -379,6 +379,23 @@ t.test(
   },
 );
 
+for (const [end, told] of [
+  ['150=C|39=C|14=90|151=0|6=1.2', 'expired, time_in_force_expired'],
+  ['150=F|39=2|14=100|151=0|6=1.2|31=1.2|32=10', 'filled, E5: 10 at 1.2'],
+] as const) {
+  t.test(`an end below what the gateway has counted since a bust is told: ${told}`, async (t) => {
+    const desk = reported(isPartlyFilled);
+    desk.receive(`${report}|17=E2|150=H|39=0|14=0|151=100|6=0|31=1.1|32=40`);
+    // The gateway knows no busts: for it these are 130, with the first one.
+    desk.receive(`${report}|17=E3|150=F|39=1|14=40|151=60|6=1.2|31=1.2|32=40`);
+    desk.receive(`${report}|17=E4|150=F|39=1|14=90|151=10|6=1.2|31=1.2|32=50`);
+    desk.taken();
+    desk.receive(`${report}|17=E5|${end}`);
+    t.strictSame(desk.taken().told, [told]);
+    t.match(desk.plugin.execution(id), { status: told.split(',')[0] });
+  });
+}
+
 t.test(
   'an end after a bust is told, and a trade of an order that was forgotten counts',
   async (t) => {
