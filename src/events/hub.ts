@@ -64,9 +64,11 @@ export class EventHub {
     // One turn can publish more than a ring buffer holds, and would evict events that no reader has seen.
     if (this.#unpumpedBytes + frame.length > this.#pumpedAtBytes) this.#pumpNotified();
     this.#unpumpedBytes += frame.length;
+    const subscribers = this.#subscribers.get(userId) ?? noSubscribers;
+    for (const subscriber of subscribers) subscriber.stayAhead(frame.length);
     ring.push({ seq, at: clock.monotonic(), source, frame });
     this.#deps.eventsPublished.add();
-    for (const subscriber of this.#subscribers.get(userId) ?? noSubscribers) {
+    for (const subscriber of subscribers) {
       if (subscriber.source !== source) continue;
       subscriber.pending++;
       this.#notified.add(subscriber);

@@ -125,6 +125,21 @@ export class EventRing implements Held {
     return slice;
   }
 
+  /** Whether a further frame of this length would evict an event after `seq`. */
+  wouldEvictAfter(seq: number, length: number): boolean {
+    const { replayEventsMax, replayBytesPerUser } = this.limits;
+    let events = this.#events.length - this.#first + 1 - replayEventsMax;
+    let bytes = this.#bytes + length - replayBytesPerUser;
+    for (let index = this.#first; events > 0 || bytes > 0; index++) {
+      const event = this.#events[index];
+      if (event === undefined) return false;
+      if (event.seq > seq) return true;
+      events--;
+      bytes -= event.end - event.begin;
+    }
+    return false;
+  }
+
   #indexAfter(seq: number): number {
     const oldest = this.#lastSeq - (this.#events.length - this.#first) + 1;
     return this.#first + Math.max(0, seq - oldest + 1);

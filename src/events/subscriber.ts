@@ -28,7 +28,8 @@ export class Subscriber {
   sink: EventSink | undefined;
   /** Replay of the whole ring buffer takes milliseconds, and a user may open a hundred streams in a second. */
   takeTurns: TakeTurns | undefined;
-  #hasTurns = false;
+  /** While it has turns, `now` of the pump that they continue. */
+  #pumpedAt: number | undefined;
   readonly #deps: SubscriberDeps;
   /** `seq` of the last event written to the sink. */
   #position: number;
@@ -56,16 +57,26 @@ export class Subscriber {
     let slices = 0;
     let remaining: number;
     do {
-      if (this.#hasTurns) return;
+      if (this.#pumpedAt !== undefined) return;
       remaining = this.#writeSlice(sink, now);
       if (remaining === 0) return;
       // Live events are written now: the ring buffer may not hold all that a turn brings.
     } while (++slices < slicesPerPump || remaining <= this.pending);
-    this.#hasTurns = true;
+    this.#pumpedAt = now;
     this.takeTurns?.(() => {
-      this.#hasTurns = this.#writeSlice(sink, now) > 0;
-      return !this.#hasTurns;
+      if (this.#writeSlice(sink, now) > 0) return false;
+      this.#pumpedAt = undefined;
+      return true;
     });
+  }
+
+  /** Before an event of the user enters the ring buffer: what it would evict does not wait for a turn. */
+  stayAhead(frameBytes: number): void {
+    const { sink } = this;
+    if (sink === undefined || this.#pumpedAt === undefined) return;
+    while (this.#deps.ring.wouldEvictAfter(this.#position, frameBytes)) {
+      if (this.#writeSlice(sink, this.#pumpedAt) === 0) return;
+    }
   }
 
   /** @returns how many events may follow at once. */

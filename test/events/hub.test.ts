@@ -172,6 +172,25 @@ t.test('what is replayed is not pending, however much it is', async (t) => {
   t.strictSame(reader.sink.seqs, upTo(901));
 });
 
+for (const [limit, change] of [
+  ['events', { replayEventsMax: 100 }],
+  ['bytes', { replayBytesPerUser: 100 * 9_200 }],
+] as const) {
+  t.test(`no replay that waits for its turn is overtaken by the ring: ${limit}`, async (t) => {
+    const { publish, resume, turns } = setUp(change);
+    const held = Array.from({ length: 90 }, () => publish('a', 'u1', 'x'.repeat(9_000)));
+    const reader = resume('a', 0, Infinity, turns);
+    t.ok(reader.sink.seqs.length < 90, 'the rest waits for its turn');
+    for (let i = 0; i < 3; i++) {
+      for (let j = 0; j < 90; j++) publish('b', 'u1', 'x'.repeat(limit === 'bytes' ? 9_000 : 0));
+      await nextTurn();
+    }
+    while (turns.length > 0) if (turns[0]?.()) turns.shift();
+    t.notOk(reader.sink.wasAborted);
+    t.strictSame(reader.sink.seqs, held);
+  });
+}
+
 t.test('live events wait for no turn, in however many slices they leave', async (t) => {
   const { publish, subscribe } = setUp({ replayBytesPerUser: 600_000 });
   const reader = subscribe('a');
@@ -394,14 +413,16 @@ function setUp(change: Partial<Limits> = {}) {
   const clock = new SimulatedClock();
   const limits = shippedLimits(change);
   const hub = new EventHub({ clock, limits, eventsPublished: new Counter() });
-  function resume(source: string, position: number, room = Infinity) {
+  /** Without `turns` a step takes its turns at once. */
+  function resume(source: string, position: number, room = Infinity, turns?: (() => boolean)[]) {
     const ring = hub.ringOf('u1');
     const subscriber = new Subscriber(key(source), position, { clock, limits, ring });
     const sink = new FakeSink();
     sink.room = room;
     subscriber.sink = sink;
     subscriber.takeTurns = (step) => {
-      while (!step());
+      if (turns !== undefined) turns.push(step);
+      else while (!step());
     };
     hub.subscribe('u1', subscriber);
     subscriber.pump();
@@ -415,6 +436,7 @@ function setUp(change: Partial<Limits> = {}) {
     clock,
     hub,
     resume,
+    turns: [] as (() => boolean)[],
     subscribe: (source: string) => resume(source, hub.ringOf('u1').lastSeq),
     publish: (source: string, userId = 'u1', text = '') => {
       hub.publish(userId, {
