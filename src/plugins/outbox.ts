@@ -104,6 +104,8 @@ export class Outbox {
    * @returns begins the redelivery.
    */
   resume(connection: SourceConnection, source: Source): () => void {
+    // Its welcome may have closed it as too slow: nothing is sent on it, nor marked as sent.
+    if (connection.isClosed) return () => undefined;
     const entries = this.#deps.book.ofSource(source.userId, source.key);
     const begins: (() => void)[] = [];
     const undelivered = source.capabilities.includes('submit')

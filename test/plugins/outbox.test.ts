@@ -496,6 +496,19 @@ t.test('while the disk refuses, no backlog of a connection that has closed is ke
   t.strictSame(plugin.submitted, []);
 });
 
+t.test('no order is marked as sent for a connection that its welcome has closed', async (t) => {
+  const gateway = new SimulatedGateway();
+  (await gateway.plugin()).drop();
+  const [id = ''] = await gateway.submit();
+  const plugin = gateway.connect();
+  plugin.isFull = true;
+  plugin.hello();
+  await turns();
+  t.match(plugin.closed, { reason: 'too_slow' });
+  t.equal(gateway.outbox.hasBacklog(plugin.connection), false);
+  t.match(gateway.durable(id), { status: 'queued', maySend: false });
+});
+
 t.test('a halt between two slices of a backlog holds the rest', async (t) => {
   const gateway = new SimulatedGateway();
   const plugin = await amidBacklog(gateway, 600);
