@@ -81,26 +81,31 @@ export function loadSettings(sources: SettingsSources): Settings | SettingsError
   };
   const isUsable =
     findings.length === 0 ||
-    (needed === 'data directory' && isPlaceCertain(values.dataDir, sources, findings));
+    (needed === 'data directory' && isPlaceCertain(values.dataDir, sources, file, findings));
   const mistakes = findings.map(({ message }) => message);
   return isUsable ? deepFreeze({ ...values, ...sections, mistakes }) : findings;
 }
 
 /**
- * Whether the data directory is known in spite of the mistakes. It is not if its own value is wrong, nor if it comes
- * from a file that cannot be read, or is the default beside a name that may be a misspelt `dataDir`.
+ * Whether the data directory is known in spite of the mistakes. It is not if its own value is wrong, nor if it may
+ * come from a file that cannot be read, or have been meant by an unknown name: a variable, which would override the
+ * file, or a name in a file that does not have it.
  */
 function isPlaceCertain(
   dataDir: string | undefined,
   { flags, environment }: SettingsSources,
+  { root }: ConfigFile,
   findings: readonly SettingsError[],
 ): boolean {
   if (dataDir === undefined) return false;
   const isOutsideFile =
     flags['dataDir'] !== undefined || environment[settingsTable.dataDir.environment] !== undefined;
-  return (
-    isOutsideFile ||
-    findings.every(({ setting }) => setting !== 'dataDir' && isOfKnownName(setting))
+  if (isOutsideFile) return true;
+  const isInFile = Object.hasOwn(root, 'dataDir');
+  return findings.every(
+    ({ setting }) =>
+      setting !== 'dataDir' &&
+      (isOfKnownName(setting) || (isInFile && !setting.startsWith(environmentPrefix))),
   );
 }
 
