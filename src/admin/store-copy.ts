@@ -1,7 +1,7 @@
 /** A command's use of a copy of the store, which the owner of the data directory makes for it. */
 import { join } from 'node:path';
 import { isStagingName } from '../store/staged-copy.js';
-import { type CallerSettings, type NotPerformed, perform } from './client.js';
+import { type CallerSettings, type NotPerformed, perform, type PerformOptions } from './client.js';
 import type { Refusal } from './operation.js';
 
 /**
@@ -11,6 +11,7 @@ import type { Refusal } from './operation.js';
 export async function withStoreCopy<T>(
   settings: CallerSettings,
   use: (directory: string) => Promise<T>,
+  warn?: PerformOptions['warn'],
 ): Promise<{ readonly used: T } | Refusal | NotPerformed> {
   let used: { readonly used: T } | undefined;
   let endRows = (): void => undefined;
@@ -27,6 +28,7 @@ export async function withStoreCopy<T>(
         endRows();
       },
       rows: emptyAfter(ended),
+      ...(warn && { warn }),
     },
   );
   if ('refused' in result) return result;

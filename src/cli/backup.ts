@@ -26,17 +26,19 @@ export function backupCommand(io: Io): Command {
       'signalbox backup /var/backups/signalbox/monday',
       'signalbox doctor --data-dir /var/backups/signalbox/monday',
     ],
-  }).action(withSettings(io, backUp));
+  }).action(withSettings(io, (settings, path: string) => backUp(io, settings, path)));
 }
 
-async function backUp(settings: Settings, path: string): Promise<Outcome> {
+async function backUp(io: Io, settings: Settings, path: string): Promise<Outcome> {
   const begunAt = systemClock.monotonic();
   const target = await prepareBackup(settings.dataDir, path);
   if ('code' in target) return refusedCopy(target);
   let written: Backup | CopyRefusal | undefined;
-  const copy = await withStoreCopy(settings, async (staged) => {
-    return (written = await completeBackup(target, staged));
-  });
+  const copy = await withStoreCopy(
+    settings,
+    async (staged) => (written = await completeBackup(target, staged)),
+    (warning) => io.stderr(`${warning}\n`),
+  );
   // What was written counts, also when the gateway ended before it had removed its copy.
   const backup = written ?? ('used' in copy ? copy.used : copy);
   if ('refused' in backup) {

@@ -160,6 +160,8 @@ t.test('a mistake for the next start keeps no command from the gateway that runs
   const unknown = await run(gateway.dataDir, 'user', 'show', 'none@example.com');
   t.match(unknown, { code: 1, stderr: /There is no user/ });
   t.equal((await run(gateway.dataDir, 'resume')).code, 0);
+  const backup = await run(gateway.dataDir, 'backup', join(t.testdirName, 'backup'));
+  t.match(backup, { code: 0, stderr: /^A gateway would not start: "limits.ttlMsMax" is 0 .*\n$/ });
   t.match(await run(gateway.dataDir, 'config'), { code: 2, stdout: '' });
   writeFileSync(config, '{"dataDir":');
   t.match(await runInProcess(['halt', '--config', config]), {
