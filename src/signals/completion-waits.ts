@@ -116,7 +116,10 @@ export class CompletionWaits {
 
   #recheckEach(waits: readonly Wait[]): Promise<void> {
     return eachByTurns(waits, waitsPerTurn, (wait) => {
-      if (this.#deps.rights.refusalNow(wait.caller, scope) !== undefined) this.#end(wait);
+      const { caller } = wait;
+      // Of one that has ended nothing is read: a shutdown may have closed the store.
+      if (this.#users.get(caller.user.userId)?.all.has(wait) !== true) return;
+      if (this.#deps.rights.refusalNow(caller, scope) !== undefined) this.#end(wait);
     });
   }
 

@@ -179,6 +179,19 @@ for (const [name, lose, refusal] of many) {
   });
 }
 
+t.test('the slices that a shutdown has left nothing to do read no closed store', async (t) => {
+  const { gateway, wait } = await setUp(t);
+  for (let i = 1; i < 900; i++) wait();
+  await gateway.store.write((batch) =>
+    batch.put('apiKeys', 'hash', { ...key, scopes: ['events:read'] }),
+  );
+  const recheck = gateway.core.waits.recheck('u1');
+  gateway.core.drain();
+  await gateway.core.stop();
+  await gateway.store.close();
+  await t.resolves(recheck);
+});
+
 t.test('a key that has expired meanwhile gets no answer', async (t) => {
   const expiresAt = new SimulatedGateway().clock.now() + 10_000;
   const { gateway, ends } = await setUp(t, { user, key: { ...key, expiresAt } });
