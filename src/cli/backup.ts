@@ -6,7 +6,7 @@ import { bytesText } from '../lib/units.js';
 import type { Settings } from '../settings.js';
 import { type Backup, completeBackup, dropBackup, prepareBackup } from '../store/backup.js';
 import type { CopyRefusal } from '../store/staged-copy.js';
-import { describeCommand, type Outcome, refused, withSettings } from './command.js';
+import { describeCommand, type Outcome, refused, warnTo, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { refusalOutcome } from './refusals.js';
 
@@ -37,7 +37,7 @@ async function backUp(io: Io, settings: Settings, path: string): Promise<Outcome
   const copy = await withStoreCopy(
     settings,
     async (staged) => (written = await completeBackup(target, staged)),
-    (warning) => io.stderr(`${warning}\n`),
+    warnTo(io),
   );
   // What was written counts, also when the gateway ended before it had removed its copy.
   const backup = written ?? ('used' in copy ? copy.used : copy);

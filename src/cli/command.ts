@@ -95,7 +95,7 @@ export function settingsFor(
   if (!Array.isArray(settings)) return settings;
   const found = settings.map((finding) => finding.message);
   const message = [...found, ...(needed === 'data directory' ? [inDoubt] : [])].join('\n');
-  finish(io, { ok: false, exitCode: 2, code: 'invalid_settings', message }, options);
+  finish(io, misused(message, 'invalid_settings'), options);
   return undefined;
 }
 
@@ -137,6 +137,11 @@ export function fail(
   // Some messages tell what a file holds that somebody else has written.
   io.stderr(`${message.split('\n').map(printable).join('\n')}\n`);
   io.exitCode(exitCode);
+}
+
+/** @returns prints what the command's outcome leaves out. */
+export function warnTo(io: Io): (warning: string) => void {
+  return (warning) => io.stderr(`${warning}\n`);
 }
 
 export function errorJson(code: string, message: string, indent = 2): string {

@@ -5,7 +5,7 @@ import type { RowSource } from '../admin/conversation.js';
 import type { ResultOf } from '../admin/operations.js';
 import type { OperationName, RequestOf } from '../admin/requests.js';
 import type { Settings } from '../settings.js';
-import type { Outcome } from './command.js';
+import { type Outcome, warnTo } from './command.js';
 import type { Io } from './io.js';
 import { refusalOutcome } from './refusals.js';
 
@@ -21,10 +21,13 @@ export async function operate<N extends OperationName>(
   tell: (value: ValueOf<N>, received: readonly unknown[]) => Outcome,
   rows: RowSource = {},
 ): Promise<Outcome> {
-  const warn = (warning: string): void => io.stderr(`${warning}\n`);
   const received: unknown[] = [];
   const onRow = (row: unknown): void => void received.push(row);
-  const result: object = await perform(settings, name, request, { onRow, ...rows, warn });
+  const result: object = await perform(settings, name, request, {
+    onRow,
+    ...rows,
+    warn: warnTo(io),
+  });
   if ('refused' in result) return refusalOutcome(result as Refusal | NotPerformed);
   return tell(result as ValueOf<N>, received);
 }

@@ -25,8 +25,7 @@ export function parseJson(
   if (depth > depthMax) return undefined;
   try {
     const text = utf8.decode(bytes);
-    const parsed = outline.of(bytes);
-    const value: unknown = JSON.parse(parsed === bytes ? text : utf8.decode(parsed));
+    const value = outline.parse(bytes, text, utf8);
     if (start < 0) return { value, memberText: '' };
     // If every byte is a character, positions in the bytes are positions in the text.
     const isAscii = text.length === bytes.length;

@@ -3,6 +3,18 @@
  * one member of the root object, so that its value can be forwarded unchanged. Does not check the syntax: the
  * result is valid only if JSON.parse then accepts the text.
  */
+import {
+  backslash,
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  isText,
+  openBrace,
+  openBracket,
+  quote,
+} from './json-text.js';
+
 export interface JsonScan {
   /** Deepest nesting of objects and arrays; the root is depth 1. */
   readonly depth: number;
@@ -10,15 +22,6 @@ export interface JsonScan {
   readonly start: number;
   readonly end: number;
 }
-
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const colon = 0x3a;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
 
 /** @param member ASCII, without characters that need escapes; the text may still escape it. */
 export function scanJson(bytes: Uint8Array, member: string): JsonScan {
@@ -40,7 +43,7 @@ export function scanJson(bytes: Uint8Array, member: string): JsonScan {
         while (at < length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
         if (isKey && level === 1) {
           keyStart = open;
-          keyEnd = at + 1;
+          keyEnd = at;
         }
         break;
       }
@@ -56,7 +59,7 @@ export function scanJson(bytes: Uint8Array, member: string): JsonScan {
       case colon:
         if (level === 1 && isKey) {
           isKey = false;
-          if (isNamed(bytes, keyStart, keyEnd, member)) valueStart = at + 1;
+          if (isText(bytes, keyStart, keyEnd, member)) valueStart = at + 1;
         }
         break;
       case comma:
@@ -73,27 +76,4 @@ export function scanJson(bytes: Uint8Array, member: string): JsonScan {
     }
   }
   return { depth: Math.max(1, depth), start, end };
-}
-
-function isNamed(bytes: Uint8Array, start: number, end: number, member: string): boolean {
-  const size = end - start - 2;
-  if (size < member.length) return false;
-  if (size === member.length) {
-    for (let i = 0; i < size; i++) {
-      if (bytes[start + 1 + i] !== member.charCodeAt(i)) return false;
-    }
-    return true;
-  }
-  for (let i = start; i < end; i++) {
-    if (bytes[i] === backslash) return unescaped(bytes.subarray(start, end)) === member;
-  }
-  return false;
-}
-
-function unescaped(literal: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(literal).toString());
-  } catch {
-    return undefined;
-  }
 }

@@ -47,9 +47,7 @@ export function decodeFrame(bytes: Uint8Array): DecodedFrame {
   if (depth > frameDepthMax) return { error: 'invalid_frame' };
   let value: unknown;
   try {
-    const text = utf8.decode(bytes);
-    const parsed = outline.of(bytes);
-    value = JSON.parse(parsed === bytes ? text : utf8.decode(parsed));
+    value = outline.parse(bytes, utf8.decode(bytes), utf8);
   } catch {
     return { error: 'not_json' };
   }

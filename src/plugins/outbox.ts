@@ -84,8 +84,10 @@ export class Outbox {
       const backlog = connection && this.#backlogs.get(connection);
       if (source === undefined || connection === undefined) this.#keepUnsent(entry);
       else if (backlog !== undefined) backlog.later.push(entry);
-      else if (this.#mustWait(connection, entry)) this.#addBacklog(connection, source, [entry]);
-      else this.#send(connection, entry, request);
+      else if (this.#mustWait(connection, entry)) {
+        this.#addBacklog(connection, [entry]);
+        this.#sendLater(connection, source);
+      } else this.#send(connection, entry, request);
     }
   }
 
@@ -112,7 +114,7 @@ export class Outbox {
       ? entries.filter(mayBeUndelivered)
       : [];
     if (undelivered.length > 0) {
-      this.#backlogs.set(connection, newBacklog(undelivered));
+      this.#addBacklog(connection, undelivered);
       begins.push(() => this.#sendLater(connection, source));
     }
     if (source.capabilities.includes('cancel')) {
@@ -171,9 +173,8 @@ export class Outbox {
     else backlog.entries.add(entry);
   }
 
-  #addBacklog(connection: SourceConnection, source: Source, entries: BookEntry[]): void {
-    this.#backlogs.set(connection, newBacklog(entries));
-    this.#sendLater(connection, source);
+  #addBacklog(connection: SourceConnection, entries: BookEntry[]): void {
+    this.#backlogs.set(connection, { next: [], later: new Queue(entries), isCongested: false });
   }
 
   /** The slices find the backlog by its connection. */
@@ -317,10 +318,6 @@ export class Outbox {
   #requestOf({ userId, executionId }: BookEntry): SignalRequest | undefined {
     return this.#deps.store.get('requests', [userId, requestIdOfExecution(executionId)]);
   }
-}
-
-function newBacklog(entries: BookEntry[]): Submits {
-  return { next: [], later: new Queue(entries), isCongested: false };
 }
 
 /** The source's connection, if its plugin has the capability. */

@@ -53,7 +53,8 @@ export interface RegistryDeps {
  * @returns a text of fixed size: whole frames would fill the memory while the disk takes no writes.
  */
 export function digestOf(frame: NumberedFrame, dataText: string | undefined): string {
-  return hash('sha1', JSON.stringify({ ...frame, data: dataText }), 'base64');
+  const whole = dataText === undefined ? frame : { ...frame, data: dataText };
+  return hash('sha1', JSON.stringify(whole), 'base64');
 }
 
 export class Registry {

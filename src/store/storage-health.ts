@@ -67,9 +67,9 @@ export class StorageHealth {
   }
 
   /**
-   * Judges the oldest commit and the disk, and tells `onOverdue` of a change; to be called every `commitLookMs`. A late call
-   * means that the loop was blocked or the process suspended, and could not learn that a commit had ended: the
-   * time of a commit under way then counts from now.
+   * Judges the oldest commit and the disk, and tells `onOverdue` of a change; to be called every `commitLookMs`. A
+   * late call means that the loop was blocked or the process suspended, and could not learn that a commit had ended:
+   * the time of a commit under way then counts from now.
    */
   look(): void {
     const now = this.clock.monotonic();

@@ -46,16 +46,12 @@ t.test('a frame leaves only after the commit that says so', async (t) => {
 t.test('a signal whose TTL passes before its flush is not sent', async (t) => {
   const gateway = new SimulatedGateway();
   const plugin = await gateway.plugin();
-  let id = '';
-  gateway.accept(
-    { ttlMs: 5 },
-    (accepted) => (id = (accepted as Accepted).executions[0]?.executionId ?? ''),
-  );
+  const accepted = accept(gateway, 5);
   gateway.clock.advance(5);
   await turns();
   await gateway.pass(1);
   t.strictSame(plugin.submitted, []);
-  t.match(gateway.durable(id), { status: 'expired', delivery: 'not_sent' });
+  t.match(gateway.durable(accepted.id), { status: 'expired', delivery: 'not_sent' });
 });
 
 t.test('signals of one turn go to every target in the order of acceptance', async (t) => {
@@ -376,6 +372,16 @@ const framesPerTurn = 128;
 const looksPerTurn = 1_024;
 
 /** Orders that wait for their terminal. */
+/** @returns where the executionId will be, once the signal is accepted. */
+function accept(gateway: SimulatedGateway, ttlMs: number): { id: string } {
+  const told = { id: '' };
+  gateway.accept(
+    { ttlMs },
+    (accepted) => (told.id = (accepted as Accepted).executions[0]?.executionId ?? ''),
+  );
+  return told;
+}
+
 async function queued(gateway: SimulatedGateway, count: number): Promise<void> {
   (await gateway.plugin()).drop();
   for (let i = 0; i < count; i++) gateway.accept({ ttlMs: 300_000 }, () => undefined);
@@ -680,13 +686,10 @@ for (const [loss, lose] of [
   t.test(`a signal ${loss} is not sent, also after a restart`, async (t) => {
     const first = new SimulatedGateway();
     const plugin = await first.plugin();
-    let id = '';
-    first.accept(
-      { ttlMs: 5_000 },
-      (accepted) => (id = (accepted as Accepted).executions[0]?.executionId ?? ''),
-    );
+    const accepted = accept(first, 5_000);
     lose(plugin);
     await turns();
+    const { id } = accepted;
     t.match(first.durable(id), { status: 'queued', delivery: 'not_sent' });
     const second = first.restart();
     await turns();
