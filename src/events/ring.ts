@@ -3,6 +3,7 @@
  * process; a client detects that by the epoch in its cursor.
  */
 import type { Limits } from '../limits.js';
+import { HeldEvents } from './held-events.js';
 import { ReplayMemory, type EventSlice, type Held } from './replay-memory.js';
 
 export interface PublishedEvent {
@@ -16,13 +17,6 @@ export interface PublishedEvent {
   readonly frame: Uint8Array;
 }
 
-interface HeldEvent extends Omit<PublishedEvent, 'frame'> {
-  /** Holds the event's frame from `begin` to `end`, and the frames of the user's events around it. */
-  readonly block: Uint8Array;
-  readonly begin: number;
-  readonly end: number;
-}
-
 /** Size after which a slice ends: bounds the bytes that a writer buffers when its socket blocks. */
 const sliceBytesMax = 64 * 1024;
 /** Size after which it ends where its events no longer lie side by side: a copy is garbage to be collected. */
@@ -32,14 +26,12 @@ const blockBytesMin = 1_024;
 const blockBytesMax = 64 * 1024;
 
 export class EventRing implements Held {
-  #events: (HeldEvent | undefined)[] = [];
+  readonly #events = new HeldEvents();
   /** The newest block. The garbage collector copies no block, unlike texts. */
   #block = noBlock;
   #blockUsed = 0;
   /** Bytes of all frames in the ring buffer. */
   #bytes = 0;
-  /** Index of the oldest event; those before it are evicted and undefined. */
-  #first = 0;
   #lastSeq = 0;
   /** Source → `seq` of its latest evicted event. */
   readonly #evicted = new Map<string, number>();
@@ -64,14 +56,14 @@ export class EventRing implements Held {
     const end = begin + length;
     this.#block.set(frame, begin);
     this.#blockUsed = end;
-    this.#events.push({ seq, at, source, block: this.#block, begin, end });
+    this.#events.push({ at, source, block: this.#block, begin, end });
     this.#lastSeq = seq;
     this.#resize(length);
     this.#evict(at);
   }
 
   get isEmpty(): boolean {
-    return this.#first === this.#events.length;
+    return this.#events.length === 0;
   }
 
   /** Evicts old events, also when the user has no new events and no readers. */
@@ -98,27 +90,28 @@ export class EventRing implements Held {
     const { latest } = this.memory;
     const isOurs = latest?.ring === this && latest.source === source;
     if (isOurs && latest.after === seq && latest.upTo === this.#lastSeq) return latest.slice;
-    const events: HeldEvent[] = [];
+    const events = this.#events;
+    const taken: number[] = [];
     let size = 0;
     let remaining = 0;
     let isOnePiece = true;
-    for (let index = this.#indexAfter(seq); index < this.#events.length; index++) {
-      const event = this.#events[index] as HeldEvent;
-      if (event.source !== source) continue;
-      const last = events.at(-1);
-      const isBeside = last === undefined || isNextTo(last, event);
+    for (let index = this.#indexAfter(seq); index < events.length; index++) {
+      if (events.sourceOf(index) !== source) continue;
+      const last = taken.at(-1);
+      const isBeside = last === undefined || events.isNextTo(last, index);
       const isPieceEnd = isOnePiece && !isBeside && size >= pieceBytesMin;
       if (remaining > 0 || size >= sliceBytesMax || isPieceEnd) {
         remaining++;
       } else {
-        events.push(event);
-        size += event.end - event.begin;
+        taken.push(index);
+        size += events.sizeOf(index);
         isOnePiece &&= isBeside;
       }
     }
+    const last = taken.at(-1);
     const slice = {
-      bytes: joined(events, size, isOnePiece),
-      lastSeq: events.at(-1)?.seq ?? seq,
+      bytes: joined(events, taken, size, isOnePiece),
+      lastSeq: last === undefined ? seq : this.#oldestSeq + last,
       remaining,
     };
     this.memory.latest = { ring: this, after: seq, source, upTo: this.#lastSeq, slice };
@@ -128,21 +121,23 @@ export class EventRing implements Held {
   /** Whether a further frame of this length would evict an event after `seq`. */
   wouldEvictAfter(seq: number, length: number): boolean {
     const { replayEventsMax, replayBytesPerUser } = this.limits;
-    let events = this.#events.length - this.#first + 1 - replayEventsMax;
+    let events = this.#events.length + 1 - replayEventsMax;
     let bytes = this.#bytes + length - replayBytesPerUser;
-    for (let index = this.#first; events > 0 || bytes > 0; index++) {
-      const event = this.#events[index];
-      if (event === undefined) return false;
-      if (event.seq > seq) return true;
+    for (let index = 0; index < this.#events.length && (events > 0 || bytes > 0); index++) {
+      if (this.#oldestSeq + index > seq) return true;
       events--;
-      bytes -= event.end - event.begin;
+      bytes -= this.#events.sizeOf(index);
     }
     return false;
   }
 
+  /** Events have consecutive `seq`s. */
+  get #oldestSeq(): number {
+    return this.#lastSeq - this.#events.length + 1;
+  }
+
   #indexAfter(seq: number): number {
-    const oldest = this.#lastSeq - (this.#events.length - this.#first) + 1;
-    return this.#first + Math.max(0, seq - oldest + 1);
+    return Math.max(0, seq - this.#oldestSeq + 1);
   }
 
   #renewBlock(length: number): void {
@@ -154,34 +149,30 @@ export class EventRing implements Held {
 
   #evict(now: number): void {
     const { replayEventsMax, replayAgeMs, replayBytesPerUser } = this.limits;
-    for (;;) {
-      const oldest = this.#events[this.#first];
-      if (oldest === undefined) return;
-      const count = this.#events.length - this.#first;
+    while (!this.isEmpty) {
+      const count = this.#events.length;
       // Keeps the newest event whatever its size: no reader has seen it yet.
       const isWithin =
         count <= replayEventsMax && (this.#bytes <= replayBytesPerUser || count === 1);
-      if (isWithin && now - oldest.at <= replayAgeMs) return;
+      if (isWithin && now - this.#events.atOf(0) <= replayAgeMs) return;
       this.dropOldest();
     }
   }
 
   dropOldest(): void {
-    const oldest = this.#events[this.#first];
-    if (oldest === undefined) return;
+    const events = this.#events;
+    if (events.length === 0) return;
+    const source = events.sourceOf(0);
+    const size = events.sizeOf(0);
     // A user may have had any number of sources within the life of the process.
-    if (this.#evicted.size >= this.limits.replayEventsMax && !this.#evicted.has(oldest.source)) {
+    if (this.#evicted.size >= this.limits.replayEventsMax && !this.#evicted.has(source)) {
       this.#evicted.clear();
-      this.#evictedOfAny = oldest.seq;
+      this.#evictedOfAny = this.#oldestSeq;
     }
-    this.#evicted.set(oldest.source, oldest.seq);
-    this.#events[this.#first++] = undefined;
-    if (this.#first > this.#events.length / 2) {
-      this.#events = this.#events.slice(this.#first);
-      this.#first = 0;
-    }
+    this.#evicted.set(source, this.#oldestSeq);
+    events.shift();
     if (this.isEmpty) this.#block = noBlock;
-    this.#resize(oldest.begin - oldest.end);
+    this.#resize(-size);
   }
 
   #resize(change: number): void {
@@ -192,17 +183,18 @@ export class EventRing implements Held {
 
 const noBlock = new Uint8Array(0);
 
-function isNextTo(before: HeldEvent, event: HeldEvent): boolean {
-  return event.block === before.block && event.begin === before.end;
-}
-
-/** @returns the frames of the events, `size` bytes in all; not copied if they are one piece. */
-function joined(events: readonly HeldEvent[], size: number, isOnePiece: boolean): Uint8Array {
-  const [first] = events;
+/** @returns the frames of the taken events, `size` bytes in all; not copied if they are one piece. */
+function joined(
+  events: HeldEvents,
+  taken: readonly number[],
+  size: number,
+  isOnePiece: boolean,
+): Uint8Array {
+  const [first] = taken;
   if (first === undefined) return noBlock;
-  if (isOnePiece) return first.block.subarray(first.begin, first.begin + size);
+  if (isOnePiece) return events.bytesOf(first, size);
   return Buffer.concat(
-    events.map(({ block, begin, end }) => block.subarray(begin, end)),
+    taken.map((index) => events.bytesOf(index)),
     size,
   );
 }

@@ -1,10 +1,10 @@
 /** Encodes a terminal event as an SSE frame (section 5 of the contract). */
 import { cutText } from '../lib/cut-text.js';
 import { constantBytes, TextBytes } from '../lib/text-bytes.js';
+import type { Execution } from '../model/execution.js';
 import type { SourceName } from '../model/source-name.js';
 import type { PluginEventName } from './event-names.js';
 
-/** Input of the encoder. Absent fields are null in the frame. */
 export interface TerminalEvent {
   readonly name: PluginEventName;
   readonly source: SourceName;
@@ -12,14 +12,14 @@ export interface TerminalEvent {
   readonly sourceKey: string;
   /** ISO 8601 UTC, on the terminal's clock. */
   readonly occurredAt: string;
-  readonly requestId?: string | null;
-  readonly signalId?: string | null;
-  readonly executionId?: string | null;
-  readonly orderRef?: string | null;
-  readonly rawText?: string | null;
+  /** Which the event is about. */
+  readonly execution?:
+    | Pick<Execution, 'requestId' | 'signalId' | 'executionId' | 'orderRef'>
+    | undefined;
+  readonly rawText?: string | undefined;
   readonly data: object;
   /** The JSON of `data` in one line, as sent: its numbers may have more digits than JavaScript keeps. */
-  readonly dataText?: string | undefined;
+  readonly dataJson?: Uint8Array | undefined;
 }
 
 /**
@@ -32,25 +32,28 @@ export function encodeEvent(
   receivedAt: string,
   rawTextLengthMax: number,
 ): Uint8Array {
-  const { source } = event;
-  const rawText = event.rawText ?? null;
-  const isTruncated = rawText !== null && rawText.length > rawTextLengthMax;
-  bytes.begin().constant(parts.id).text(eventId).constant(parts.event).text(event.name);
-  bytes.constant(parts.data).text(eventId).constant(parts.name).text(event.name);
-  bytes.constant(parts.occurredAt).json(event.occurredAt);
-  bytes.constant(parts.receivedAt).json(receivedAt);
-  bytes.constant(parts.platform).json(source.platform);
-  bytes.constant(parts.instanceId).json(source.instanceId);
-  bytes.constant(parts.accountName).json(source.accountName);
-  bytes.constant(parts.requestId).value(event.requestId);
-  bytes.constant(parts.signalId).value(event.signalId);
-  bytes.constant(parts.executionId).value(event.executionId);
-  bytes.constant(parts.orderRef).value(event.orderRef);
-  bytes.constant(parts.rawText).value(isTruncated ? cutText(rawText, rawTextLengthMax) : rawText);
-  bytes.constant(isTruncated ? parts.truncated : parts.whole);
-  if (event.dataText === undefined) bytes.value(event.data);
-  else bytes.text(event.dataText);
-  return bytes.constant(parts.end).take();
+  const { source, execution, rawText } = event;
+  const isTruncated = rawText !== undefined && rawText.length > rawTextLengthMax;
+  bytes.begin().raw(parts.id).text(eventId).raw(parts.event).text(event.name);
+  bytes.raw(parts.data).text(eventId).raw(parts.name).text(event.name);
+  bytes.raw(parts.occurredAt).json(event.occurredAt);
+  bytes.raw(parts.receivedAt).json(receivedAt);
+  bytes.raw(parts.platform).json(source.platform);
+  bytes.raw(parts.instanceId).json(source.instanceId);
+  bytes.raw(parts.accountName).json(source.accountName);
+  if (execution === undefined) {
+    bytes.raw(parts.noExecution);
+  } else {
+    bytes.raw(parts.requestId).json(execution.requestId);
+    bytes.raw(parts.signalId).json(execution.signalId);
+    bytes.raw(parts.executionId).json(execution.executionId);
+    bytes.raw(parts.orderRef).value(execution.orderRef);
+  }
+  bytes.raw(parts.rawText).value(isTruncated ? cutText(rawText, rawTextLengthMax) : rawText);
+  bytes.raw(isTruncated ? parts.truncated : parts.whole);
+  if (event.dataJson === undefined) bytes.value(event.data);
+  else bytes.raw(event.dataJson);
+  return bytes.raw(parts.end).take();
 }
 
 /** @returns the JSON text in the `data` line of an encoded event. */
@@ -74,6 +77,9 @@ const parts = {
   platform: constantBytes(',"platform":'),
   instanceId: constantBytes(',"instanceId":'),
   accountName: constantBytes(',"accountName":'),
+  noExecution: constantBytes(
+    ',"requestId":null,"signalId":null,"executionId":null,"orderRef":null',
+  ),
   requestId: constantBytes(',"requestId":'),
   signalId: constantBytes(',"signalId":'),
   executionId: constantBytes(',"executionId":'),

@@ -29,14 +29,14 @@ const starts = new Map<number, Uint8Array>();
 /** @returns what `writeStatus` takes; valid until the next call. */
 export function answerHead(status: number, content: HeadContent): Uint8Array {
   const { traceId, rateLimit, headers, isJson, saysClose } = content;
-  bytes.begin().constant(startOf(status)).text(traceId);
+  bytes.begin().raw(startOf(status)).text(traceId);
   if (rateLimit !== undefined) {
-    bytes.constant(rateLimit.start).number(rateLimit.remaining);
-    bytes.constant(seconds).number(rateLimit.seconds);
+    bytes.raw(rateLimit.start).number(rateLimit.remaining);
+    bytes.raw(seconds).number(rateLimit.seconds);
   }
   for (const [name, value] of headers) bytes.text('\r\n').text(name).text(': ').line(value);
-  if (isJson) bytes.constant(jsonType);
-  if (saysClose) bytes.constant(connectionClose);
+  if (isJson) bytes.raw(jsonType);
+  if (saysClose) bytes.raw(connectionClose);
   return bytes.take();
 }
 

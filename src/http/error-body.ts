@@ -29,23 +29,23 @@ export function errorBody(
   const { details, requestId, message } = failure;
   const isLegacy = request.route?.envelope === 'legacy';
   const start = (isLegacy ? legacyStarts : starts)[code];
-  bytes.begin().constant(start.code);
-  if (message === undefined) bytes.constant(start.message);
+  bytes.begin().raw(start.code);
+  if (message === undefined) bytes.raw(start.message);
   else bytes.json(message);
-  if (!isLegacy) bytes.constant(traceIdName).text(request.traceId).constant(quote);
+  if (!isLegacy) bytes.raw(traceIdName).text(request.traceId).raw(quote);
   if (details !== undefined) {
-    bytes.constant(isLegacy ? errorsName : detailsName);
+    bytes.raw(isLegacy ? errorsName : detailsName);
     for (let i = 0; i < details.length; i++) {
       const { field, code } = details[i] as FieldError;
-      bytes.constant(i === 0 ? firstField : nextField).json(field);
-      bytes.constant(codeName).json(code).constant(brace);
+      bytes.raw(i === 0 ? firstField : nextField).json(field);
+      bytes.raw(codeName).json(code).raw(brace);
     }
-    bytes.constant(bracket);
+    bytes.raw(bracket);
   }
-  bytes.constant(brace);
+  bytes.raw(brace);
   if (isLegacy) return bytes.take();
-  if (requestId !== undefined) bytes.constant(requestIdName).json(requestId);
-  return bytes.constant(brace).take();
+  if (requestId !== undefined) bytes.raw(requestIdName).json(requestId);
+  return bytes.raw(brace).take();
 }
 
 const quote = constantBytes('"');

@@ -40,7 +40,11 @@ export function scanJson(bytes: Uint8Array, member: string): JsonScan {
       case quote: {
         const open = at;
         at++;
-        while (at < length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
+        for (; at < length; at++) {
+          const byte = bytes[at];
+          if (byte === quote) break;
+          if (byte === backslash) at++;
+        }
         if (isKey && level === 1) {
           keyStart = open;
           keyEnd = at;

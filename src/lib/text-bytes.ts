@@ -43,7 +43,7 @@ export class TextBytes {
     return this;
   }
 
-  constant(bytes: Uint8Array): this {
+  raw(bytes: Uint8Array): this {
     this.#reserve(bytes.length);
     this.#bytes.set(bytes, this.#length);
     this.#length += bytes.length;

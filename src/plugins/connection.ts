@@ -10,7 +10,7 @@ import type { Steps } from '../lib/turn.js';
 import type { Limits } from '../limits.js';
 import { nameOf } from '../model/source-name.js';
 import type { TrailFields } from '../model/trail-events.js';
-import { decodeFrame, type DecodedFrame } from './decode-frame.js';
+import { decodeFrame, type DecodedFrame, type FrameBytes } from './decode-frame.js';
 import {
   badFramesMax,
   closeCodes,
@@ -84,7 +84,7 @@ export interface ConnectionHandlers {
     connection: Connection,
     source: Source,
     frame: Exclude<PluginFrame, { type: 'hello' }>,
-    dataText: string | undefined,
+    bytes: FrameBytes,
   ) => FrameErrorCode | undefined;
   /** A frame has arrived that is bad, or that a later turn handles. */
   readonly onHeard: (source: Source) => void;
@@ -180,9 +180,9 @@ export class Connection implements SourceConnection {
       this.#reject(decoded.error, decoded.field);
       return undefined;
     }
-    const { frame, dataText } = decoded;
+    const { frame } = decoded;
     const outcome =
-      frame.type === 'hello' ? this.#handleHello(frame) : this.#handle(frame, dataText);
+      frame.type === 'hello' ? this.#handleHello(frame) : this.#handle(frame, decoded.bytes);
     if (typeof outcome !== 'string') return outcome;
     this.#reject(outcome);
     return undefined;
@@ -281,26 +281,26 @@ export class Connection implements SourceConnection {
 
   #handle(
     frame: Exclude<PluginFrame, { type: 'hello' }>,
-    dataText: string | undefined,
+    bytes: FrameBytes,
   ): FrameErrorCode | Steps | undefined {
     const source = this.#source;
     if (source === undefined) return 'hello_expected';
     const { handlers } = this.#deps;
     const ahead = handlers.readAhead(this, source, frame);
     if (this.#isClosed) return undefined;
-    if (ahead !== undefined) return this.#handleAfter(ahead, source, frame, dataText);
-    return handlers.onFrame(this, source, frame, dataText);
+    if (ahead !== undefined) return this.#handleAfter(ahead, source, frame, copyOf(bytes));
+    return handlers.onFrame(this, source, frame, bytes);
   }
 
   *#handleAfter(
     ahead: Steps,
     source: Source,
     frame: Exclude<PluginFrame, { type: 'hello' }>,
-    dataText: string | undefined,
+    bytes: FrameBytes,
   ): Steps {
     yield* ahead;
     if (this.#isClosed) return;
-    const rejection = this.#deps.handlers.onFrame(this, source, frame, dataText);
+    const rejection = this.#deps.handlers.onFrame(this, source, frame, bytes);
     if (rejection !== undefined) this.#reject(rejection);
   }
 
@@ -326,4 +326,8 @@ export class Connection implements SourceConnection {
       else this.#armSilenceTimeout(source);
     });
   }
+}
+
+function copyOf({ whole, data }: FrameBytes): FrameBytes {
+  return { whole: whole.slice(), data: data?.slice() };
 }

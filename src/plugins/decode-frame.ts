@@ -9,6 +9,10 @@ import { frameBytesMax, pluginFrames, type FrameErrorCode, type PluginFrame } fr
 /** Deepest nesting of a frame: bounds the recursion of JSON.parse and of every reader of `data`. */
 const frameDepthMax = 64;
 
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+const space = 0x20;
+
 const isValid = compileSchemas(pluginFrames);
 
 /** What the schemas look at. The deepest is the fill of an execution in the list of a hello. */
@@ -24,17 +28,22 @@ function namesIn(schema: object): string[] {
   );
 }
 
+/** A frame as it came, valid only during the call that passes it. */
+export interface FrameBytes {
+  readonly whole: Uint8Array;
+  /** The JSON of an event's `data`, in one line; absent where it has none. */
+  readonly data?: Uint8Array | undefined;
+}
+
 export type DecodedFrame =
   | {
       /** The data of an event in a long frame has only what the schemas look at. */
       readonly frame: PluginFrame;
-      /** The JSON text of an event's `data`, in one line; absent where it has none. */
-      readonly dataText?: string;
+      readonly bytes: FrameBytes;
       readonly error?: undefined;
     }
   | {
       readonly frame?: undefined;
-      readonly dataText?: undefined;
       readonly error: FrameErrorCode;
       /** Path of the field that makes the frame invalid, such as `fill.price`, if it is one. */
       readonly field?: string | undefined;
@@ -58,13 +67,19 @@ export function decodeFrame(bytes: Uint8Array): DecodedFrame {
   if (isFrame === undefined) return { error: 'unknown_type' };
   const frame = value as unknown as PluginFrame;
   if (!isFrame || !isWhole(frame)) return { error: 'invalid_frame', field: faultyFieldOf(frame) };
-  if (frame.type !== 'event' || start < 0) return { frame };
-  return { frame, dataText: inOneLine(utf8.decode(bytes.subarray(start, end))) };
+  if (frame.type !== 'event' || start < 0) return { frame, bytes: { whole: bytes } };
+  return { frame, bytes: { whole: bytes, data: inOneLine(bytes.subarray(start, end)) } };
 }
 
 /** Line breaks in valid JSON are only between its tokens: within a text they are escaped. */
-function inOneLine(json: string): string {
-  return json.replace(/[\r\n]/g, ' ').trim();
+function inOneLine(value: Uint8Array): Uint8Array {
+  let start = 0;
+  let end = value.length;
+  while ((value[start] as number) <= space) start++;
+  while ((value[end - 1] as number) <= space) end--;
+  const json = value.subarray(start, end);
+  if (!json.includes(lineFeed) && !json.includes(carriageReturn)) return json;
+  return json.map((byte) => (byte === lineFeed || byte === carriageReturn ? space : byte));
 }
 
 /** Checks what the schemas do not: an event has the data of its kind, and an ack names what it acknowledges. */

@@ -19,6 +19,7 @@ import { acknowledgeCancel, reportCancel } from '../signals/cancel-moves.js';
 import { acknowledge, report } from '../signals/moves.js';
 import { textRoom } from '../signals/stored-execution.js';
 import type { Stored, WriteQueue } from '../store/write-queue.js';
+import type { FrameBytes } from './decode-frame.js';
 import { toExecutionReport, toNative, toUtc } from './evidence.js';
 import {
   seqJumpMax,
@@ -75,19 +76,18 @@ export class FrameHandler {
   }
 
   /**
-   * @param dataText the event's data, as `decodeFrame` gives it.
    * @returns why the frame is rejected; undefined if it is accepted.
    */
   handle(
     connection: SourceConnection,
     source: Source,
     frame: Frame,
-    dataText: string | undefined,
+    bytes: FrameBytes,
   ): FrameErrorCode | undefined {
     this.#deps.registry.touch(source);
     if (frame.type === 'heartbeat') return undefined;
     if (frame.type === 'ack') return this.#acknowledged(source, frame);
-    return this.#handleOnce(connection, source, frame, dataText);
+    return this.#handleOnce(connection, source, frame, bytes);
   }
 
   /**
@@ -151,17 +151,17 @@ export class FrameHandler {
     connection: SourceConnection,
     source: Source,
     frame: NumberedFrame,
-    dataText: string | undefined,
+    bytes: FrameBytes,
   ): FrameErrorCode | undefined {
     const { seq } = frame;
     if (seq - source.lastSeq > seqJumpMax) return 'seq_jump';
-    const isNew = this.#deps.registry.receive(source, frame, dataText);
-    const isOther = !isNew && this.#isOther(connection, source, frame, dataText);
+    const isNew = this.#deps.registry.receive(source, seq, bytes);
+    const isOther = !isNew && this.#isOther(connection, source, frame, bytes);
     const { budget, numbers } = connection;
     numbers.handled = Math.max(numbers.handled, seq);
     const effect =
       isNew || isOther
-        ? this.#effectOf(connection, source, frame, dataText, {
+        ? this.#effectOf(connection, source, frame, bytes, {
             alongside: source,
             done: () => {
               budget.reportsWaiting--;
@@ -212,15 +212,14 @@ export class FrameHandler {
     connection: SourceConnection,
     source: Source,
     frame: NumberedFrame,
-    dataText: string | undefined,
+    bytes: FrameBytes,
   ): boolean {
     const { uncounted, handled } = connection.numbers;
     if (frame.seq <= handled) return false;
     const before = uncounted.get(frame.seq);
-    const isSame =
-      before === undefined ? frame.type === 'event' : before === digestOf(frame, dataText);
+    const isSame = before === undefined ? frame.type === 'event' : before === digestOf(bytes);
     if (isSame) return false;
-    this.#deps.registry.keep(source, frame, dataText);
+    this.#deps.registry.keep(source, frame.seq, bytes);
     return true;
   }
 
@@ -228,12 +227,12 @@ export class FrameHandler {
     connection: SourceConnection,
     source: Source,
     frame: NumberedFrame,
-    dataText: string | undefined,
+    bytes: FrameBytes,
     options: ApplyOptions,
   ): Effect {
     switch (frame.type) {
       case 'event':
-        this.#publish(connection, source, frame, dataText);
+        this.#publish(connection, source, frame, bytes);
         return 'none';
       case 'report': {
         const entry = this.#entryOf(source, frame.executionId);
@@ -315,7 +314,7 @@ export class FrameHandler {
     connection: SourceConnection,
     source: Source,
     frame: PluginFrameOf<'event'>,
-    dataText: string | undefined,
+    bytes: FrameBytes,
   ): void {
     const executionId = frame.executionId ?? executionIdFrom(frame.orderRef ?? '');
     const execution =
@@ -330,13 +329,10 @@ export class FrameHandler {
         frame.occurredAt === undefined
           ? toIsoTime(this.#deps.clock.now())
           : toUtc(frame.occurredAt),
-      requestId: execution?.requestId ?? null,
-      signalId: execution?.signalId ?? null,
-      executionId: execution?.executionId ?? null,
-      orderRef: execution?.orderRef ?? null,
-      rawText: frame.rawText ?? null,
+      execution,
+      rawText: frame.rawText,
       data,
-      dataText,
+      dataJson: bytes.data,
     });
     if (frame.event !== 'state_snapshot') return;
     snapshots.published(connection, data.snapshotId, eventJson(published));

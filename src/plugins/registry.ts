@@ -14,7 +14,7 @@ import type { Execution } from '../model/execution.js';
 import type { WriteQueue } from '../store/write-queue.js';
 import type { Entry, Reader, Writer } from '../store/store.js';
 import { walk } from '../store/walk.js';
-import type { NumberedFrame } from './protocol.js';
+import type { FrameBytes } from './decode-frame.js';
 import {
   numbersAfter,
   putSource,
@@ -48,13 +48,9 @@ export interface RegistryDeps {
   readonly limits: Limits;
 }
 
-/**
- * @param dataText the event's data, of which a long frame has only an outline.
- * @returns a text of fixed size: whole frames would fill the memory while the disk takes no writes.
- */
-export function digestOf(frame: NumberedFrame, dataText: string | undefined): string {
-  const whole = dataText === undefined ? frame : { ...frame, data: dataText };
-  return hash('sha1', JSON.stringify(whole), 'base64');
+/** @returns a text of fixed size: whole frames would fill the memory while the disk takes no writes. */
+export function digestOf({ whole }: FrameBytes): string {
+  return hash('sha1', whole, 'base64');
 }
 
 export class Registry {
@@ -237,19 +233,19 @@ export class Registry {
   }
 
   /** Records the `seq` of a frame. @returns false if this `seq`, or a higher one, was received before. */
-  receive(source: Source, frame: NumberedFrame, dataText: string | undefined): boolean {
-    const { seq } = frame;
+  receive(source: Source, seq: number, bytes: FrameBytes): boolean {
     if (seq <= source.lastSeq) return false;
     source.lastSeq = seq;
-    this.keep(source, frame, dataText);
+    this.keep(source, seq, bytes);
     return true;
   }
 
   /** Keeps the frame's digest until its `seq` is durable, to tell a repetition from another frame. */
-  keep({ received }: Source, frame: NumberedFrame, dataText: string | undefined): void {
-    received.set(frame.seq, digestOf(frame, dataText));
+  keep({ received }: Source, seq: number, bytes: FrameBytes): void {
+    received.set(seq, digestOf(bytes));
+    if (received.size <= receivedMax) return;
     const [oldest] = received.keys();
-    if (received.size > receivedMax) received.delete(oldest as number);
+    received.delete(oldest as number);
   }
 
   /** Everything up to `seq` is durable. */

@@ -68,10 +68,7 @@ export class Announcer {
       source,
       sourceKey: sourceKey(source),
       occurredAt: toIsoTime(after.updatedAt),
-      requestId: after.requestId,
-      signalId: after.signalId,
-      executionId: after.executionId,
-      orderRef: after.orderRef,
+      execution: after,
       data:
         name === 'cancel_update' && cancel !== null ? toCancelView(cancel) : toExecutionView(after),
     });

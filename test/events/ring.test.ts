@@ -248,6 +248,7 @@ t.test(
       collect();
       return process.memoryUsage().arrayBuffers;
     };
+    const heap = (): number => process.memoryUsage().heapUsed;
     const before = held();
     const memory = new ReplayMemory(Infinity);
     const large = { ...limits, replayEventsMax: 1_000, replayBytesPerUser: 300_000 };
@@ -259,6 +260,7 @@ t.test(
     };
     pushAll(1, 500);
     const few = held() - before;
+    const heapBefore = heap();
     t.ok(few < 200 * 1_500, `${few} bytes for 200 users with one event`);
     pushAll(500, 500);
     const many = held() - before;
@@ -270,6 +272,8 @@ t.test(
     for (const ring of rings) ring.age(1_000);
     const none = held() - before;
     t.ok(none < 100_000, `${none} bytes for nothing`);
+    const heapGrowth = heap() - heapBefore;
+    t.ok(heapGrowth < 1_000_000, `${heapGrowth} bytes of the heap for nothing`);
   },
 );
 

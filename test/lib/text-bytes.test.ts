@@ -17,7 +17,7 @@ t.test('texts, numbers and constants stand one after the other', async (t) => {
       for (const part of parts) {
         if (typeof part === 'number') bytes.number(part);
         else if (part.length % 2 === 0) bytes.text(part);
-        else bytes.constant(constantBytes(part));
+        else bytes.raw(constantBytes(part));
       }
       t.equal(taken(bytes), Buffer.from(parts.join('')).toString());
     }),
@@ -75,10 +75,7 @@ t.test('what is longer than ever before fits, and what comes after it', async (t
   t.equal(taken(own.begin().text('short')), 'short');
   for (const length of [4_095, 4_096, 4_097, 100_000]) {
     const text = 'x'.repeat(length);
-    t.equal(
-      taken(own.begin().text('a').json(text).constant(constantBytes(text))),
-      `a"${text}"${text}`,
-    );
+    t.equal(taken(own.begin().text('a').json(text).raw(constantBytes(text))), `a"${text}"${text}`);
   }
   t.equal(taken(own.begin().text('short')), 'short');
 });
