@@ -14,6 +14,7 @@ export interface EventWriter {
   /** Backpressure: while true, the caller must not write. */
   isBlocked(): boolean;
   isClosed(): boolean;
+  /** The bytes are valid only during the call. */
   write(bytes: Uint8Array): void;
   /** Writes a comment, so that proxies and clients do not close an idle stream. */
   keepAlive(): void;

@@ -57,6 +57,10 @@ export class HeldEvents {
     return this.#source[this.#placeOf(index)] as string;
   }
 
+  blockOf(index: number): Uint8Array {
+    return this.#block[this.#placeOf(index)] as Uint8Array;
+  }
+
   sizeOf(index: number): number {
     const place = this.#placeOf(index);
     return (this.#end[place] as number) - (this.#begin[place] as number);
@@ -70,9 +74,8 @@ export class HeldEvents {
 
   /** @returns the bytes of the event's frame, and of those behind it in its block up to `size`. */
   bytesOf(index: number, size = this.sizeOf(index)): Uint8Array {
-    const place = this.#placeOf(index);
-    const begin = this.#begin[place] as number;
-    return (this.#block[place] as Uint8Array).subarray(begin, begin + size);
+    const begin = this.#begin[this.#placeOf(index)] as number;
+    return this.blockOf(index).subarray(begin, begin + size);
   }
 
   #placeOf(index: number): number {

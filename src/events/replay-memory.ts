@@ -7,6 +7,7 @@
  */
 /** The next chunk for a reader: whole SSE frames of one source. */
 export interface EventSlice {
+  /** Valid until the ring buffer gets its next event. */
   readonly bytes: Uint8Array;
   /** `seq` of its last event. */
   readonly lastSeq: number;

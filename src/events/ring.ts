@@ -21,15 +21,17 @@ export interface PublishedEvent {
 const sliceBytesMax = 64 * 1024;
 /** Size after which it ends where its events no longer lie side by side: a copy is garbage to be collected. */
 const pieceBytesMin = 16 * 1024;
-/** A block is a quarter of what the ring buffer holds, so that all blocks are hardly larger than that. */
+/** A block is at most a quarter of what the ring buffer holds, so that all blocks are hardly larger than that. */
 const blockBytesMin = 1_024;
 const blockBytesMax = 64 * 1024;
 
 export class EventRing implements Held {
   readonly #events = new HeldEvents();
   /** The newest block. The garbage collector copies no block, unlike texts. */
-  #block = noBlock;
+  #block: Uint8Array = noBlock;
   #blockUsed = 0;
+  /** The last block that lost all of its events, for new ones. V8 would mark the whole heap for each 64 MiB of new blocks. */
+  #spare: Uint8Array = noBlock;
   /** Bytes of all frames in the ring buffer. */
   #bytes = 0;
   #lastSeq = 0;
@@ -69,12 +71,16 @@ export class EventRing implements Held {
   /** Evicts old events, also when the user has no new events and no readers. */
   age(now: number): void {
     this.#evict(now);
-    if (this.isEmpty && this.memory.latest?.ring === this) this.memory.latest = undefined;
+    if (this.isEmpty) this.#forgetSlice();
   }
 
   /** Drops all events, for a deleted user. */
   clear(): void {
     while (!this.isEmpty) this.dropOldest();
+    this.#forgetSlice();
+  }
+
+  #forgetSlice(): void {
     if (this.memory.latest?.ring === this) this.memory.latest = undefined;
   }
 
@@ -141,9 +147,14 @@ export class EventRing implements Held {
   }
 
   #renewBlock(length: number): void {
-    const size = Math.ceil(Math.min(Math.max(this.#bytes / 4, blockBytesMin), blockBytesMax));
+    const quarter = Math.min(Math.max(this.#bytes / 4, blockBytesMin), blockBytesMax);
+    // A power of two, so that the block that is left fits.
+    const size = 2 ** Math.floor(Math.log2(quarter));
     // A frame longer than half a block would be alone in it, and waste the rest.
-    this.#block = Buffer.allocUnsafeSlow(2 * length > size ? length : size);
+    const wanted = 2 * length > size ? length : size;
+    const isFit = this.#spare.length === wanted;
+    this.#block = isFit ? this.#spare : Buffer.allocUnsafeSlow(wanted);
+    this.#spare = noBlock;
     this.#blockUsed = 0;
   }
 
@@ -164,6 +175,7 @@ export class EventRing implements Held {
     if (events.length === 0) return;
     const source = events.sourceOf(0);
     const size = events.sizeOf(0);
+    const block = events.blockOf(0);
     // A user may have had any number of sources within the life of the process.
     if (this.#evicted.size >= this.limits.replayEventsMax && !this.#evicted.has(source)) {
       this.#evicted.clear();
@@ -171,7 +183,8 @@ export class EventRing implements Held {
     }
     this.#evicted.set(source, this.#oldestSeq);
     events.shift();
-    if (this.isEmpty) this.#block = noBlock;
+    if (this.isEmpty) this.#block = this.#spare = noBlock;
+    else if (events.blockOf(0) !== block) this.#spare = block;
     this.#resize(-size);
   }
 

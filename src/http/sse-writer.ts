@@ -37,7 +37,6 @@ export class SseWriter implements EventWriter {
     return this.#isClosed;
   }
 
-  /** @param bytes must not change later; other writers may share them. */
   write(bytes: Uint8Array): void {
     if (this.#isClosed) return;
     this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
@@ -91,7 +90,8 @@ export class SseWriter implements EventWriter {
       isWritable = this.#put(this.#rest.subarray(at, at + sliceBytesMax));
       at += sliceBytesMax;
     }
-    this.#rest = at < this.#rest.length ? this.#rest.subarray(at) : empty;
+    // A copy: the bytes that were passed are the caller's again when the call ends.
+    this.#rest = at < this.#rest.length ? new Uint8Array(this.#rest.subarray(at)) : empty;
   }
 
   #put(slice: string | Uint8Array): boolean {

@@ -329,5 +329,5 @@ export class Connection implements SourceConnection {
 }
 
 function copyOf({ whole, data }: FrameBytes): FrameBytes {
-  return { whole: whole.slice(), data: data?.slice() };
+  return { whole: new Uint8Array(whole), data: data && new Uint8Array(data) };
 }

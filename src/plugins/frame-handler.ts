@@ -29,7 +29,8 @@ import {
   type PluginFrame,
   type PluginFrameOf,
 } from './protocol.js';
-import { digestOf, type Registry } from './registry.js';
+import { digestOf } from './frame-digests.js';
+import type { Registry } from './registry.js';
 import type { Snapshots } from './snapshots.js';
 import type { Source, SourceConnection } from './source.js';
 
@@ -217,10 +218,10 @@ export class FrameHandler {
     const { uncounted, handled } = connection.numbers;
     if (frame.seq <= handled) return false;
     const before = uncounted.get(frame.seq);
-    const isSame = before === undefined ? frame.type === 'event' : before === digestOf(bytes);
-    if (isSame) return false;
-    this.#deps.registry.keep(source, frame.seq, bytes);
-    return true;
+    const digest = digestOf(bytes);
+    const isSame = before === undefined ? frame.type === 'event' : before === digest;
+    if (!isSame) source.received.set(frame.seq, digest);
+    return !isSame;
   }
 
   #effectOf(

@@ -90,7 +90,7 @@ export class Presence {
   welcome(connection: Connection, source: Source): void {
     const { clock, limits } = this.#deps;
     const welcomed = source.durableSeq;
-    connection.numbers = numbersAfter(welcomed, new Map(source.received));
+    connection.numbers = numbersAfter(welcomed, source.received.toMap());
     source.numbers = connection.numbers;
     const windowPart = Math.floor(limits.heartbeatWindowMs / heartbeatsPerWindow);
     connection.send({

@@ -2,7 +2,6 @@
  * Holds the sources of every user: name, capabilities, connection, last-seen time and highest received `seq`.
  * All but the connection is in the store, so that a source stays active across a restart.
  */
-import { hash } from 'node:crypto';
 import { isDeleted } from '../auth/accounts.js';
 import { every, type Clock, type Timer } from '../lib/clock.js';
 import { dayMs, hourMs } from '../lib/durations.js';
@@ -15,6 +14,7 @@ import type { WriteQueue } from '../store/write-queue.js';
 import type { Entry, Reader, Writer } from '../store/store.js';
 import { walk } from '../store/walk.js';
 import type { FrameBytes } from './decode-frame.js';
+import { digestOf, FrameDigests } from './frame-digests.js';
 import {
   numbersAfter,
   putSource,
@@ -37,20 +37,12 @@ const sourceRetentionDays = 30;
 /** Known sources per active one that a user may have; above it, the one longest unseen is removed. */
 const knownPerActive = 16;
 
-/** Most digests kept of a source. Without its digest, a repeated report is applied again, and changes nothing. */
-const receivedMax = 1_000;
-
 export interface RegistryDeps {
   readonly store: Reader;
   readonly writer: WriteQueue;
   readonly clock: Clock;
   readonly retentionClock: RetentionClock;
   readonly limits: Limits;
-}
-
-/** @returns a text of fixed size: whole frames would fill the memory while the disk takes no writes. */
-export function digestOf({ whole }: FrameBytes): string {
-  return hash('sha1', whole, 'base64');
 }
 
 export class Registry {
@@ -236,25 +228,14 @@ export class Registry {
   receive(source: Source, seq: number, bytes: FrameBytes): boolean {
     if (seq <= source.lastSeq) return false;
     source.lastSeq = seq;
-    this.keep(source, seq, bytes);
+    source.received.set(seq, digestOf(bytes));
     return true;
-  }
-
-  /** Keeps the frame's digest until its `seq` is durable, to tell a repetition from another frame. */
-  keep({ received }: Source, seq: number, bytes: FrameBytes): void {
-    received.set(seq, digestOf(bytes));
-    if (received.size <= receivedMax) return;
-    const [oldest] = received.keys();
-    received.delete(oldest as number);
   }
 
   /** Everything up to `seq` is durable. */
   markDurable(source: Source, seq: number): void {
     source.durableSeq = Math.max(source.durableSeq, seq);
-    for (const each of source.received.keys()) {
-      if (each > seq) break;
-      source.received.delete(each);
-    }
+    source.received.dropUpTo(seq);
   }
 
   /** Drops all sources of a deleted user. */
@@ -264,7 +245,7 @@ export class Registry {
 
   #insert(fields: Omit<Source, 'put' | 'received'>): Source {
     const put = (batch: Writer): void => putSource(batch, source);
-    const source: Source = { ...fields, received: new Map(), put };
+    const source: Source = { ...fields, received: new FrameDigests(), put };
     let sources = this.#byUser.get(source.userId);
     if (sources === undefined) {
       sources = new Map<string, Source>();

@@ -4,6 +4,7 @@ import type { ActiveSource } from '../signals/routing.js';
 import type { Writer } from '../store/store.js';
 import type { Stored } from '../store/write-queue.js';
 import type { UserBudget } from './budget.js';
+import type { FrameDigests } from './frame-digests.js';
 import type { CloseReason, GatewayFrame } from './protocol.js';
 
 export interface Source extends ActiveSource, Stored {
@@ -16,8 +17,8 @@ export interface Source extends ActiveSource, Stored {
   durableSeq: number;
   /** The latest connection's; a `seq` of an earlier connection that becomes durable now does not count. */
   numbers: Numbers;
-  /** Digests of the frames that are received and not durable yet, by `seq`; of too many, only the newest. */
-  readonly received: Map<number, string>;
+  /** Digests of the frames that are received and not durable yet, to tell a repetition from another frame. */
+  readonly received: FrameDigests;
   /** Wall time in Unix ms. */
   lastSeenAt: number;
   /** The same time on the monotonic clock, in ms. */

@@ -237,6 +237,41 @@ t.test('every frame comes out as it was, wherever it lies', async () => {
   );
 });
 
+t.test('while events leave, the next ones of every reader are those that were pushed', async () => {
+  const step = fc.record({
+    source: fc.constantFrom('a', 'a', 'b'),
+    length: fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 2_000 })),
+    lag: fc.nat(30),
+  });
+  const few = { replayEventsMax: 20, replayAgeMs: 100, replayBytesPerUser: 8_000 };
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 50, maxLength: 300 }), (steps) => {
+      const ring = new EventRing(few, 'e');
+      steps.forEach(({ source, length, lag }, index) => {
+        ring.push({ seq: index + 1, at: 0, source, frame: Buffer.alloc(length, index) });
+        const after = Math.max(0, index - lag);
+        const slice = ring.next(after, 'a', 0);
+        if (slice === undefined) return;
+        const expected = steps.slice(after, index + 1).flatMap(({ source, length }, at) => {
+          return source === 'a' ? [Buffer.alloc(length, after + at)] : [];
+        });
+        assert.ok(Buffer.concat(expected).equals(slice.bytes));
+      });
+    }),
+  );
+});
+
+t.test('a full ring uses the memory of what left again', async (t) => {
+  const ring = new EventRing({ ...limits, replayEventsMax: 100, replayBytesPerUser: 1e7 }, 'e');
+  const blocks = new Set<ArrayBufferLike>();
+  for (let seq = 1; seq <= 10_000; seq++) {
+    ring.push({ seq, at: 0, source: 'a', frame: frame(500) });
+    const slice = ring.next(seq - 1, 'a', 0);
+    if (seq > 1_000 && slice !== undefined) blocks.add(slice.bytes.buffer);
+  }
+  t.ok(blocks.size <= 10, `${blocks.size} blocks`);
+});
+
 t.test(
   'memory is in proportion to the frames that are held, and none is left by what is old',
   async (t) => {

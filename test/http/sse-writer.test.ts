@@ -41,6 +41,16 @@ t.test('while the socket is blocked nothing is written, and then the rest in ord
   t.equal(drains(), 1);
 });
 
+t.test('what waits for the socket is a copy: the caller may use its bytes again', async (t) => {
+  const { response, writer } = setUp();
+  const caller = bytes('x'.repeat(40 * 1024));
+  response.isWritable = false;
+  writer.write(caller);
+  caller.fill(0);
+  response.drain();
+  t.equal(response.written.join(''), 'x'.repeat(40 * 1024));
+});
+
 t.test('a socket that drains with nothing left is probed with a comment', async (t) => {
   const { response, writer, drains } = setUp();
   response.isWritable = false;
