@@ -20,7 +20,8 @@ export class HeldEvents {
   #length = 0;
   /** Place of the oldest event; those of the others follow, and go on at 0 after the last one. */
   #first = 0;
-  #at: number[] = [];
+  /** A list would hold an object for each time. */
+  #at = new Float64Array(0);
   #source: string[] = [];
   #block: Uint8Array[] = [];
   #begin: number[] = [];
@@ -90,11 +91,14 @@ export class HeldEvents {
       }
       return moved;
     };
+    const at = Float64Array.from({ length: capacity }, (_, index) =>
+      index < this.#length ? this.atOf(index) : 0,
+    );
     const source = inOrder(this.#source, '');
     const block = inOrder(this.#block, noBlock);
     const begin = inOrder(this.#begin, 0);
     const end = inOrder(this.#end, 0);
-    this.#at = inOrder(this.#at, 0);
+    this.#at = at;
     this.#source = source;
     this.#block = block;
     this.#begin = begin;

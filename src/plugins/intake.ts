@@ -20,10 +20,18 @@ export interface FrameReader {
   closed(): void;
 }
 
+/** The memory of frames that wait. */
+interface Block {
+  readonly bytes: Uint8Array;
+  /** New frames are copied after the used bytes. */
+  used: number;
+  /** Frames in it that are not handled yet. */
+  frames: number;
+}
+
 interface WaitingFrame {
   readonly reader: FrameReader;
-  /** Shared with the frames before and after it. */
-  readonly block: Uint8Array;
+  readonly block: Block;
   readonly begin: number;
   readonly end: number;
   readonly isBinary: boolean;
@@ -70,9 +78,9 @@ export class Intake {
   #isScheduled = false;
   /** The reader whose frame was the last to wait in this turn. */
   #heard: FrameReader | undefined;
-  /** New frames are copied after the used bytes. */
-  #block: Uint8Array = new Uint8Array(0);
-  #blockUsed = 0;
+  #block = newBlock(0);
+  /** A block without frames, for the next ones. V8 would mark the whole heap for each 64 MiB of new blocks. */
+  #spare: Block | undefined;
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #onError: (error: unknown) => void;
 
@@ -104,12 +112,14 @@ export class Intake {
     }
     const isFull = this.#waitingBytes >= waitingBytesMax;
     if (isFull && user.bytes >= waitingBytesMax / (this.#waiting.size + 1)) return 'refused';
-    if (this.#blockUsed + size > this.#block.length) this.#renewBlock(size);
-    const begin = this.#blockUsed;
+    if (this.#block.used + size > this.#block.bytes.length) this.#renewBlock(size);
+    const block = this.#block;
+    const begin = block.used;
     const end = begin + size;
-    this.#blockUsed = end;
-    this.#block.set(new Uint8Array(bytes), begin);
-    user.frames.push({ reader, block: this.#block, begin, end, isBinary });
+    block.used = end;
+    block.frames++;
+    block.bytes.set(new Uint8Array(bytes), begin);
+    user.frames.push({ reader, block, begin, end, isBinary });
     user.bytes += size + overheadBytes;
     this.#waitingBytes += size + overheadBytes;
     if (reader !== this.#heard) {
@@ -171,7 +181,12 @@ export class Intake {
     const size = end - begin;
     user.bytes -= size + overheadBytes;
     this.#waitingBytes -= size + overheadBytes;
-    return reader.isClosed ? undefined : this.#handle(reader, block.subarray(begin, end), isBinary);
+    try {
+      if (reader.isClosed) return undefined;
+      return this.#handle(reader, block.bytes.subarray(begin, end), isBinary);
+    } finally {
+      if (--block.frames === 0) this.#reuse(block);
+    }
   }
 
   /** @returns the same if there are further steps. A frame whose connection has been closed has none. */
@@ -202,10 +217,20 @@ export class Intake {
     return this.#unitsUsed >= unitsPerTurn || this.#msUsed >= msPerTurn;
   }
 
-  #renewBlock(size: number): void {
-    this.#block = Buffer.allocUnsafeSlow(Math.max(blockBytes, size));
-    this.#blockUsed = 0;
+  #reuse(block: Block): void {
+    block.used = 0;
+    if (block !== this.#block && block.bytes.length === blockBytes) this.#spare = block;
   }
+
+  #renewBlock(size: number): void {
+    const spare = size <= blockBytes ? this.#spare : undefined;
+    if (spare !== undefined) this.#spare = undefined;
+    this.#block = spare ?? newBlock(Math.max(blockBytes, size));
+  }
+}
+
+function newBlock(size: number): Block {
+  return { bytes: new Uint8Array(Buffer.allocUnsafeSlow(size).buffer), used: 0, frames: 0 };
 }
 
 function newUser(unfinished?: Unfinished): WaitingUser {
