@@ -126,12 +126,11 @@ export class EventRing implements Held {
 
   /** Whether a further frame of this length would evict an event after `seq`. */
   wouldEvictAfter(seq: number, length: number): boolean {
-    const { replayEventsMax, replayBytesPerUser } = this.limits;
-    let events = this.#events.length + 1 - replayEventsMax;
-    let bytes = this.#bytes + length - replayBytesPerUser;
-    for (let index = 0; index < this.#events.length && (events > 0 || bytes > 0); index++) {
+    let count = this.#events.length + 1;
+    let bytes = this.#bytes + length;
+    for (let index = 0; this.#isTooMuch(count, bytes); index++) {
       if (this.#oldestSeq + index > seq) return true;
-      events--;
+      count--;
       bytes -= this.#events.sizeOf(index);
     }
     return false;
@@ -159,15 +158,17 @@ export class EventRing implements Held {
   }
 
   #evict(now: number): void {
-    const { replayEventsMax, replayAgeMs, replayBytesPerUser } = this.limits;
     while (!this.isEmpty) {
-      const count = this.#events.length;
-      // Keeps the newest event whatever its size: no reader has seen it yet.
-      const isWithin =
-        count <= replayEventsMax && (this.#bytes <= replayBytesPerUser || count === 1);
-      if (isWithin && now - this.#events.atOf(0) <= replayAgeMs) return;
+      const isTooMuch = this.#isTooMuch(this.#events.length, this.#bytes);
+      if (!isTooMuch && now - this.#events.atOf(0) <= this.limits.replayAgeMs) return;
       this.dropOldest();
     }
+  }
+
+  /** Keeps the newest event whatever its size: no reader has seen it yet. */
+  #isTooMuch(count: number, bytes: number): boolean {
+    const { replayEventsMax, replayBytesPerUser } = this.limits;
+    return count > replayEventsMax || (bytes > replayBytesPerUser && count > 1);
   }
 
   dropOldest(): void {
