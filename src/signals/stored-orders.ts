@@ -5,6 +5,7 @@
 import { Deadlines } from '../lib/deadlines.js';
 import type { Clock } from '../lib/clock.js';
 import type { IdSource } from '../lib/ids.js';
+import { takeAll } from '../lib/turn.js';
 import type { Limits } from '../limits.js';
 import { RetentionClock } from '../retention/retention-clock.js';
 import type { Execution } from '../model/execution.js';
@@ -58,8 +59,7 @@ export function cancelStoredOrders(
     mayCancel: (userId, execution) => mayCancel(store, userId, execution),
   });
   const debts = owed.load(store, order.userId);
-  const load = book.load(order.userId);
-  while (load.next().done !== true);
+  takeAll(book.load(order.userId));
   cancelAll.resume(debts);
   return new Promise((resolve, reject) => {
     cancelAll.run(order, (result) => ({

@@ -5,12 +5,13 @@
  */
 import { syncDirectory, writeAll } from '../lib/durable-file.js';
 import { privateFileMode } from '../lib/private-modes.js';
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type FileLine, fileLines } from '../lib/file-lines.js';
 import { isObject } from '../lib/is-object.js';
 import { randomHex } from '../lib/ids.js';
+import { takeAll } from '../lib/turn.js';
 import {
   type CollectionsWith,
   type KeyOf,
@@ -106,10 +107,8 @@ export function readUserFileHead(path: string): UserFileHead | UserFileFault {
   const head = parse(first.value.text);
   if (head?.[mark] === undefined) return 'foreign';
   if (head[mark] !== version || head['storeFormat'] !== recordFormat) return 'other_version';
-  const rows = rowsAfter(first.value, lines);
-  let row = rows.next();
-  while (row.done !== true) row = rows.next();
-  return row.value ? (head as unknown as UserFileHead) : 'damaged';
+  const isWhole = takeAll(rowsAfter(first.value, lines));
+  return isWhole ? (head as unknown as UserFileHead) : 'damaged';
 }
 
 /** The file was changed since its head was read. */
@@ -137,12 +136,8 @@ function* rowsAfter(
     if (last !== head) yield parse(last.text) as unknown as UserRow;
     last = next.value;
   }
-  return isWhole(last.text, last.number - 2, hash);
-}
-
-function isWhole(last: string, rows: number, hash: Hash): boolean {
-  const end = parse(last);
-  return end?.['rows'] === rows && end['sha256'] === hash.digest('hex');
+  const end = parse(last.text);
+  return end?.['rows'] === last.number - 2 && end['sha256'] === hash.digest('hex');
 }
 
 function parse(text: string): Record<string, unknown> | undefined {
