@@ -96,12 +96,9 @@ export function evidenceOf(known: KnownExecution | Evidence): Evidence {
 
 export function afterCancelReport(
   cancel: KnownCancel,
-  frame: Extract<ReportFrame, { type: 'cancel_report' }>,
+  { status, reasonCode, native }: Extract<ReportFrame, { type: 'cancel_report' }>,
   at: number,
 ): KnownCancel {
-  return { ...cancel, evidence: cancelEvidenceOf(frame), updatedAt: at };
-}
-
-function cancelEvidenceOf({ status, reasonCode, native }: CancelEvidence): CancelEvidence {
-  return withoutUndefined({ status, reasonCode, native });
+  const evidence = withoutUndefined({ status, reasonCode, native });
+  return { ...cancel, evidence, updatedAt: at };
 }
