@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { asCaller } from '../admin/owner.js';
 import { errorText } from '../lib/error-text.js';
 import type { Settings } from '../settings.js';
+import type { ExportedUser } from '../transfer/export-user.js';
 import {
   createUserFile,
   type UserFileHead,
@@ -119,13 +120,7 @@ async function write(
   }
 }
 
-interface Exported {
-  readonly email: string;
-  readonly isMove: boolean;
-  readonly rows: number;
-}
-
-function done(file: string, user: Exported): Outcome {
+function done(file: string, user: ExportedUser): Outcome {
   const { email, rows, isMove } = user;
   return {
     ok: true,
