@@ -31,10 +31,6 @@ export class PaperLedger {
     return this.#account.positions;
   }
 
-  position(instrument: Instrument): Position | undefined {
-    return this.#account.position(instrument);
-  }
-
   /** @returns NaN for an unknown instrument. */
   priceOf(symbol: string): number {
     return this.#prices.get(symbol) ?? NaN;
@@ -66,7 +62,7 @@ export class PaperLedger {
 
   /** Closes a net position at the simulated price. @returns a description; undefined without a position. */
   close(instrument: Instrument, fillId: string, origin: Origin): string | undefined {
-    const position = this.position(instrument);
+    const position = this.#account.position(instrument);
     if (position === undefined) return undefined;
     const { symbol } = instrument;
     const side = position.quantity > 0 ? 'sell' : 'buy';
@@ -78,7 +74,7 @@ export class PaperLedger {
 
   /** Closes the position if the price has reached its stop loss or take profit. */
   takeExit(instrument: Instrument): void {
-    const { quantity = 0, exits = {} } = this.position(instrument) ?? {};
+    const { quantity = 0, exits = {} } = this.#account.position(instrument) ?? {};
     const { stopLoss, takeProfit, origin } = exits;
     const price = this.priceOf(instrument.symbol);
     const gainAt = (exit = NaN): number => (price - exit) * Math.sign(quantity);
@@ -102,7 +98,11 @@ export class PaperLedger {
   }
 
   #positionView(instrument: Instrument): object {
-    const { quantity = 0, averagePrice = null, exits = {} } = this.position(instrument) ?? {};
+    const {
+      quantity = 0,
+      averagePrice = null,
+      exits = {},
+    } = this.#account.position(instrument) ?? {};
     const { stopLoss, takeProfit } = exits;
     return withoutUndefined({
       instrument: instrument.symbol,
