@@ -171,13 +171,9 @@ export function createPlugin(options: PluginOptions): Plugin {
       cancel: cancelAfterSubmit,
       snapshot: (snapshotId) => void guard(snapshotId, () => sendSnapshot(snapshotId)),
       restore: (executions) => terminal.restore?.(executions),
-      notice,
+      notice: (happened) => terminal.notice?.(happened),
     },
   });
-
-  function notice(happened: ClientNotice | PluginNotice): void {
-    terminal.notice?.(happened);
-  }
 
   /** The command may have reached the broker before the terminal failed, so only `unknown` is true. */
   function begin({ executionId }: SubmitFrame, work: () => unknown): void {
@@ -230,7 +226,7 @@ export function createPlugin(options: PluginOptions): Plugin {
   ): Promise<unknown> | undefined {
     const fail = (error: unknown): void => {
       const message = cutText(errorText(error), limits.rawTextLengthMax.value);
-      notice({ kind: 'failed', id, message });
+      terminal.notice?.({ kind: 'failed', id, message });
       onFailed(message);
     };
     try {
