@@ -2,6 +2,7 @@
  * Implements the state transitions of executions, one pure function per cause: a frame was sent, a plugin
  * acknowledged or reported, a timeout fired, the gateway restarted. Those of cancels are in cancel-moves.ts.
  */
+import { withoutUndefined } from '../lib/without-undefined.js';
 import type { Execution, ExecutionReport, ExecutionStatus } from '../model/execution.js';
 import { isFinal, mayMove, nativeAfter } from '../model/execution.js';
 import type { ReasonCode } from '../model/reason-codes.js';
@@ -172,11 +173,7 @@ function leavesOutFills(total: number | null, filled: Fills | undefined): boolea
 }
 
 function withoutTotals({ status, reasonCode, native }: ExecutionReport): ExecutionReport {
-  return {
-    status,
-    ...(reasonCode === undefined ? {} : { reasonCode }),
-    ...(native === undefined ? {} : { native }),
-  };
+  return withoutUndefined({ status, reasonCode, native });
 }
 
 /**
