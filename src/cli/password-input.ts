@@ -15,6 +15,7 @@ export const passwordOption = [
     'at a terminal it is asked for',
 ] as const;
 
+const passwordQuestion = 'Password: ';
 /** Far more than a password; reading on could not make it a valid one. */
 const inputLengthMax = 16 * passwordLengthMax;
 
@@ -54,7 +55,7 @@ async function askTwice(io: Io): Promise<string | Outcome> {
     );
   }
   const questions = openQuestions(io);
-  const first = await questions.ask('Password: ');
+  const first = await questions.ask(passwordQuestion);
   // Judged before the second question: a password that is too short or too long need not be typed twice.
   const problem = first === undefined ? undefined : problemOf(first);
   const isAskedAgain = first !== undefined && problem === undefined;
@@ -74,9 +75,9 @@ async function askTwice(io: Io): Promise<string | Outcome> {
 }
 
 /** @returns undefined when the operator breaks off. */
-export async function askPassword(io: Io, question: string): Promise<string | undefined> {
+export async function askPassword(io: Io): Promise<string | undefined> {
   const questions = openQuestions(io);
-  const answer = await questions.ask(question);
+  const answer = await questions.ask(passwordQuestion);
   questions.close();
   return answer;
 }

@@ -173,10 +173,10 @@ async function sessionToken(
 
 async function readPassword(io: Io, isFromStdin: boolean): Promise<string | undefined> {
   const isTyped = io.stdin().isTTY === true;
-  if (isFromStdin) return isTyped ? askPassword(io, 'Password: ') : readPasswordInput(io);
+  if (isFromStdin) return isTyped ? askPassword(io) : readPasswordInput(io);
   const given = io.env['SIGNALBOX_PASSWORD'];
   if (given !== undefined) return given;
-  return isTyped ? askPassword(io, 'Password: ') : undefined;
+  return isTyped ? askPassword(io) : undefined;
 }
 
 function readPrices(io: Io, terminal: PaperTerminal): void {
