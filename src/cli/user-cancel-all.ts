@@ -34,18 +34,15 @@ export function userCancelAllCommand(io: Io): Command {
         const { platform, instance: instanceId, account: accountName, instrument } = options;
         const filter = withoutUndefined({ platform, instanceId, accountName, instrument });
         const request = { email, filter };
-        return operate(io, settings, 'user.cancel-all', request, (value) => {
-          const { user, counts, cancelled } = value;
-          return {
-            ok: true,
-            json: { email: user.email, userId: user.userId, counts, ...cancelled },
-            text:
-              `${cancelled.matched} open orders of user ${user.email} match: ${counts.denied} denied before ` +
-              `they were sent, ${counts.requested} cancels requested, ${counts.already_requested} under way ` +
-              `already, ${counts.not_sent} at terminals that cannot cancel. "signalbox signal list ` +
-              `--user ${user.email} --status open" shows what is still open.`,
-          };
-        });
+        return operate(io, settings, 'user.cancel-all', request, ({ user, counts, cancelled }) => ({
+          ok: true,
+          json: { email: user.email, userId: user.userId, counts, ...cancelled },
+          text:
+            `${cancelled.matched} open orders of user ${user.email} match: ${counts.denied} denied before ` +
+            `they were sent, ${counts.requested} cancels requested, ${counts.already_requested} under way ` +
+            `already, ${counts.not_sent} at terminals that cannot cancel. "signalbox signal list ` +
+            `--user ${user.email} --status open" shows what is still open.`,
+        }));
       }),
     );
 }
