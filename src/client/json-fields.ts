@@ -1,8 +1,8 @@
 /** Reads fields of untrusted JSON; a missing or invalid one is undefined. */
+import { isObject } from '../lib/is-object.js';
+
 export function field(json: unknown, name: string): unknown {
-  return typeof json === 'object' && json !== null
-    ? (json as Record<string, unknown>)[name]
-    : undefined;
+  return isObject(json) ? json[name] : undefined;
 }
 
 export function text(value: unknown): string | undefined {
