@@ -42,8 +42,7 @@ export class Doubts<Doubt> {
 
   #settleAll(isDecided: (doubt: Doubt, number: number) => boolean): void {
     for (const [doubt, number] of [...this.#numbers]) {
-      if (!isDecided(doubt, number)) continue;
-      this.#deps.settle(doubt);
+      if (isDecided(doubt, number)) this.#deps.settle(doubt);
     }
   }
 

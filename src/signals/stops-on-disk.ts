@@ -4,6 +4,7 @@
  */
 import { Brakes } from '../auth/brakes.js';
 import type { Clock } from '../lib/clock.js';
+import { slicesOf } from '../lib/slices.js';
 import type { Store } from '../store/store.js';
 import { applyMove, recoverAndStop } from './moves.js';
 import { OwedCancels } from './owed-cancels.js';
@@ -14,14 +15,14 @@ const rowsPerTransaction = 256;
 
 /** @param userId undefined for all users. */
 export async function enforceOnDisk(store: Store, clock: Clock, userId?: string): Promise<void> {
-  const keys = [...stoppedKeys(store, clock.now(), userId)];
+  const covered = [...stoppedKeys(store, clock.now(), userId)];
   const owed = new OwedCancels();
   owed.load(store, userId);
   const isCopy = store.isCopy();
-  for (let at = 0; at < keys.length; at += rowsPerTransaction) {
+  for (const keys of slicesOf(covered, rowsPerTransaction)) {
     await store.transact((transaction) => {
       const brakes = new Brakes(transaction);
-      for (const key of keys.slice(at, at + rowsPerTransaction)) {
+      for (const key of keys) {
         const found = recordOf(transaction, ...key);
         const stop = found && brakes.stopOf(key[0], found.keyId);
         if (found === undefined || stop === undefined) continue;
