@@ -2,7 +2,11 @@
  * Defines the status of a signal, the response of `GET /api/v1/signals/{requestId}`. Times are ISO 8601 UTC;
  * unknown values are null. Source: sections 3 and 4 of the contract.
  */
+import type { CancelStatus } from '../model/cancellation.js';
+import type { Delivery, ExecutionStatus, Fill, NativeState } from '../model/execution.js';
 import { field, text } from './json-fields.js';
+
+export type { CancelStatus, ExecutionStatus, Fill as FillView, NativeState as NativeView };
 
 export interface SignalStatus {
   readonly requestId: string;
@@ -26,11 +30,12 @@ export interface ExecutionView {
   readonly platform: string;
   readonly instanceId: string | null;
   readonly accountName: string | null;
+  /** Final from `filled` on; a late report may still correct `unknown`. */
   readonly status: ExecutionStatus;
   /** Reason of the status, such as `insufficient_funds`; new codes may be added. */
   readonly reasonCode: string | null;
   /** Distinguishes "never sent" from "sent, result unknown". */
-  readonly delivery: 'not_sent' | 'sent' | 'confirmed';
+  readonly delivery: Delivery;
   /** Identifies the order in a cancel; null unless the signal submits an order. */
   readonly orderRef: string | null;
   readonly side: string | null;
@@ -41,11 +46,11 @@ export interface ExecutionView {
   readonly filledQuantity: number | null;
   readonly remainingQuantity: number | null;
   readonly averageFillPrice: number | null;
-  readonly fills: readonly FillView[];
+  readonly fills: readonly Fill[];
   /** Some fills are not listed; the quantities count all of them. */
   readonly fillsTruncated?: true;
   /** The order's state as the terminal reports it. */
-  readonly native: NativeView | null;
+  readonly native: NativeState | null;
   readonly createdAt: string;
   readonly dispatchedAt: string | null;
   readonly confirmedAt: string | null;
@@ -53,54 +58,15 @@ export interface ExecutionView {
   readonly cancel: CancelView | null;
 }
 
-/** Final from `filled` on; a late report may still correct `unknown`. */
-export type ExecutionStatus =
-  | 'queued'
-  | 'dispatched'
-  | 'submitted'
-  | 'working'
-  | 'partially_filled'
-  | 'filled'
-  | 'completed'
-  | 'cancelled'
-  | 'rejected'
-  | 'denied'
-  | 'expired'
-  | 'unknown';
-
-export interface FillView {
-  readonly fillId: string;
-  readonly price: number;
-  readonly quantity: number;
-  readonly filledAt: string;
-}
-
-export interface NativeView {
-  readonly orderId: string | null;
-  readonly state: string | null;
-  readonly code: string | number | null;
-  readonly text: string | null;
-}
-
 /** The latest cancel of the execution. */
 export interface CancelView {
   readonly cancelRequestId: string;
+  /** Final from `cancelled` on; after `rejected`, `not_sent` or `unknown` a new cancel is allowed. */
   readonly status: CancelStatus;
   readonly reasonCode: string | null;
   readonly requestedAt: string;
   readonly updatedAt: string;
 }
-
-/** Final from `cancelled` on; after `rejected`, `not_sent` or `unknown` a new cancel is allowed. */
-export type CancelStatus =
-  | 'requested'
-  | 'dispatched'
-  | 'pending'
-  | 'cancelled'
-  | 'rejected'
-  | 'too_late'
-  | 'not_sent'
-  | 'unknown';
 
 /** @returns undefined when the body is not the status of a signal. */
 export function readSignalStatus(body: unknown): SignalStatus | undefined {

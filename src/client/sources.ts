@@ -1,15 +1,8 @@
 /** Defines the list of a user's active terminals. Source: section 3 of the contract. */
+import type { SourceName } from '../model/source-name.js';
 import { field, text } from './json-fields.js';
 
-/** Identifies one terminal account, the source of a stream. */
-export interface SourceName {
-  /** A platform token, such as `terminal_a`. */
-  readonly platform: string;
-  /** Up to 128 characters; may be empty. */
-  readonly instanceId: string;
-  /** 1 to 128 characters; `<ACCOUNT_LOGIN>@<ACCOUNT_SERVER>` in the second terminal family. */
-  readonly accountName: string;
-}
+export type { SourceName };
 
 export interface TerminalSource extends SourceName {
   readonly connected: boolean;

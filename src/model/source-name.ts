@@ -1,7 +1,10 @@
 /** Defines the name of a terminal account: a source of events and a target of executions. */
 export interface SourceName {
+  /** A platform token, such as `terminal_a`. */
   readonly platform: string;
+  /** Up to 128 characters; may be empty. */
   readonly instanceId: string;
+  /** 1 to 128 characters; `<ACCOUNT_LOGIN>@<ACCOUNT_SERVER>` in the second terminal family. */
   readonly accountName: string;
 }
 
