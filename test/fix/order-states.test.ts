@@ -73,211 +73,130 @@ t.test('ExecType tells an end that OrdStatus hides behind what ranks above it', 
   }
 });
 
-/** A line of a table of appendix D: ExecType, OrdStatus, CumQty, LeavesQty, and LastQty if it is a trade. */
-type Line =
-  | readonly [execType: string, ordStatus: string, cum: number, leaves: number, last?: number]
-  /** The gateway asks for a cancel. */
-  | 'cancel'
-  /** OrderCancelReject with OrdStatus. */
-  | { readonly refused: string };
-
 interface Story {
   readonly timeInForce?: string;
-  readonly lines: readonly Line[];
+  /**
+   * The lines of a table of appendix D: ExecType, OrdStatus, CumQty, LeavesQty, and LastQty if it is a trade; `cancel`
+   * where the gateway asks for a cancel; `refused` and OrdStatus for an OrderCancelReject.
+   */
+  readonly lines: readonly string[];
   readonly ends: string;
 }
 
 /** The stories of appendix D of FIX 4.4 that an order of this terminal can take; each order is for 100. */
 const stories: Readonly<Record<string, Story>> = {
   'A.1.a filled order': {
-    lines: [
-      ['0', '0', 0, 100],
-      ['F', '1', 20, 80, 20],
-      ['F', '2', 100, 0, 80],
-    ],
+    lines: ['0 0 0 100', 'F 1 20 80 20', 'F 2 100 0 80'],
     ends: 'filled, 100 filled',
   },
   'A.1.b part-filled day order, done for day': {
-    lines: [
-      ['0', '0', 0, 100],
-      ['F', '1', 20, 80, 20],
-      ['3', '3', 20, 0],
-    ],
+    lines: ['0 0 0 100', 'F 1 20 80 20', '3 3 20 0'],
     ends: 'expired time_in_force_expired, 20 filled',
   },
   'B.1.a cancel request for a zero-filled order': {
-    lines: [['0', '0', 0, 100], 'cancel', ['6', '6', 0, 100], ['4', '4', 0, 0]],
+    lines: ['0 0 0 100', 'cancel', '6 6 0 100', '4 4 0 0'],
     ends: 'cancelled cancelled_by_api, 0 filled; cancelled',
   },
   'B.1.a the same, refused': {
-    lines: [['0', '0', 0, 100], 'cancel', ['6', '6', 0, 100], { refused: '0' }],
+    lines: ['0 0 0 100', 'cancel', '6 6 0 100', 'refused 0'],
     ends: 'working, 0 filled; rejected unable_to_cancel',
   },
   'B.1.b executions whilst the cancel request is active': {
-    lines: [
-      ['0', '0', 0, 100],
-      ['F', '1', 20, 80, 20],
-      'cancel',
-      ['6', '6', 20, 80],
-      ['F', '6', 50, 50, 30],
-      ['4', '4', 50, 0],
-    ],
+    lines: ['0 0 0 100', 'F 1 20 80 20', 'cancel', '6 6 20 80', 'F 6 50 50 30', '4 4 50 0'],
     ends: 'cancelled cancelled_by_api, 50 filled; cancelled',
   },
   'B.1.c filled before the cancel request can be accepted': {
-    lines: [
-      ['0', '0', 0, 100],
-      'cancel',
-      ['6', '6', 0, 100],
-      ['F', '6', 100, 0, 100],
-      { refused: '2' },
-    ],
+    lines: ['0 0 0 100', 'cancel', '6 6 0 100', 'F 6 100 0 100', 'refused 2'],
     ends: 'filled, 100 filled; too_late already_filled',
   },
   'B.1.d cancel request for an order that has not been acknowledged': {
-    lines: ['cancel', ['A', 'A', 0, 100], ['6', '6', 0, 100], ['4', '4', 0, 0]],
+    lines: ['cancel', 'A A 0 100', '6 6 0 100', '4 4 0 0'],
     ends: 'cancelled cancelled_by_api, 0 filled; cancelled',
   },
   'E.1 unsolicited cancel of a part-filled order': {
-    lines: [
-      ['0', '0', 0, 100],
-      ['F', '1', 20, 80, 20],
-      ['4', '4', 20, 0],
-    ],
+    lines: ['0 0 0 100', 'F 1 20 80 20', '4 4 20 0'],
     ends: 'cancelled cancelled_by_broker, 20 filled',
   },
   'E.1 unsolicited reduction of the quantity': {
-    lines: [
-      ['0', '0', 0, 100],
-      ['D', '0', 0, 90],
-      ['F', '1', 40, 50, 40],
-      ['F', '2', 90, 0, 50],
-    ],
+    lines: ['0 0 0 100', 'D 0 0 90', 'F 1 40 50 40', 'F 2 90 0 50'],
     ends: 'filled, 90 filled',
   },
   'G.1 status requests during the life of the order': {
     lines: [
-      ['I', 'A', 0, 100],
-      ['0', '0', 0, 100],
-      ['I', '0', 0, 100],
-      ['F', '1', 20, 80, 20],
-      ['I', '1', 20, 80],
-      ['F', '2', 100, 0, 80],
-      ['I', '2', 100, 0],
+      'I A 0 100',
+      '0 0 0 100',
+      'I 0 0 100',
+      'F 1 20 80 20',
+      'I 1 20 80',
+      'F 2 100 0 80',
+      'I 2 100 0',
     ],
     ends: 'filled, 100 filled',
   },
   'H.1.a GTC order restated, and filled the following day': {
     timeInForce: 'gtc',
-    lines: [
-      ['0', '0', 0, 100],
-      ['F', '1', 20, 80, 20],
-      ['3', '3', 20, 80],
-      ['D', '1', 20, 80],
-      ['F', '1', 50, 50, 30],
-      ['3', '3', 50, 50],
-    ],
+    lines: ['0 0 0 100', 'F 1 20 80 20', '3 3 20 80', 'D 1 20 80', 'F 1 50 50 30', '3 3 50 50'],
     ends: 'partially_filled, 50 filled',
   },
   'H.1.b GTC order, a stock split, and filled the following day': {
     timeInForce: 'gtc',
     lines: [
-      ['0', '0', 0, 100],
-      ['F', '1', 60, 40, 60],
-      ['3', '3', 60, 40],
-      ['D', '1', 120, 80],
-      ['F', '1', 150, 50, 30],
-      ['F', '2', 200, 0, 50],
+      '0 0 0 100',
+      'F 1 60 40 60',
+      '3 3 60 40',
+      'D 1 120 80',
+      'F 1 150 50 30',
+      'F 2 200 0 50',
     ],
     ends: 'filled, 200 filled',
   },
   'H.1.c GTC order restated, and cancelled the following day': {
     timeInForce: 'gtc',
     lines: [
-      ['0', '0', 0, 100],
-      ['F', '1', 20, 80, 20],
-      ['3', '3', 20, 80],
-      ['D', '1', 20, 80],
+      '0 0 0 100',
+      'F 1 20 80 20',
+      '3 3 20 80',
+      'D 1 20 80',
       'cancel',
-      ['6', '6', 20, 80],
-      ['4', '4', 20, 0],
+      '6 6 20 80',
+      '4 4 20 0',
     ],
     ends: 'cancelled cancelled_by_api, 20 filled; cancelled',
   },
   'I.1.a fill-or-kill order that cannot be filled': {
     timeInForce: 'fok',
-    lines: [
-      ['0', '0', 0, 100],
-      ['4', '4', 0, 0],
-    ],
+    lines: ['0 0 0 100', '4 4 0 0'],
     ends: 'cancelled time_in_force_expired, 0 filled',
   },
   'I.1.b immediate-or-cancel order that cannot be hit completely': {
     timeInForce: 'ioc',
-    lines: [
-      ['0', '0', 0, 100],
-      ['F', '1', 20, 80, 20],
-      ['4', '4', 20, 0],
-    ],
+    lines: ['0 0 0 100', 'F 1 20 80 20', '4 4 20 0'],
     ends: 'cancelled time_in_force_expired, 20 filled',
   },
   // Quantities at the gateway never fall: a warning tells of the correction.
   'J.1.a filled order, then a correction and a cancel of executions': {
-    lines: [
-      ['0', '0', 0, 100],
-      ['F', '1', 20, 80, 20],
-      ['F', '2', 100, 0, 80],
-      ['G', '2', 100, 0, 80],
-      ['H', '1', 80, 20, 20],
-    ],
+    lines: ['0 0 0 100', 'F 1 20 80 20', 'F 2 100 0 80', 'G 2 100 0 80', 'H 1 80 20 20'],
     ends: 'filled, 100 filled; 2 warnings',
   },
   'J.1.b cancelled order, then a busted execution and a new one': {
-    lines: [
-      ['0', '0', 0, 100],
-      ['F', '1', 50, 50, 50],
-      'cancel',
-      ['4', '4', 50, 0],
-      ['H', '4', 0, 0, 50],
-      ['F', '4', 40, 0, 40],
-    ],
+    lines: ['0 0 0 100', 'F 1 50 50 50', 'cancel', '4 4 50 0', 'H 4 0 0 50', 'F 4 40 0 40'],
     // The reason was reported with the first end.
     ends: 'cancelled, 50 filled; cancelled; 1 warnings',
   },
   'J.1.d part-filled day order done for day, then a correction and a bust': {
-    lines: [
-      ['0', '0', 0, 100],
-      ['F', '1', 50, 50, 50],
-      ['3', '3', 50, 0],
-      ['G', '3', 40, 0, 40],
-      ['H', '3', 0, 0, 40],
-    ],
+    lines: ['0 0 0 100', 'F 1 50 50 50', '3 3 50 0', 'G 3 40 0 40', 'H 3 0 0 40'],
     ends: 'expired time_in_force_expired, 50 filled; 2 warnings',
   },
   'K.1.a trading halt, reinstated': {
-    lines: [
-      ['0', '0', 0, 100],
-      ['F', '1', 20, 80, 20],
-      ['9', '9', 20, 80],
-      ['D', '1', 20, 80],
-    ],
+    lines: ['0 0 0 100', 'F 1 20 80 20', '9 9 20 80', 'D 1 20 80'],
     ends: 'partially_filled, 20 filled',
   },
   'K.1.b trading halt, cancelled': {
-    lines: [
-      ['0', '0', 0, 100],
-      ['F', '1', 20, 80, 20],
-      ['4', '4', 20, 0],
-    ],
+    lines: ['0 0 0 100', 'F 1 20 80 20', '4 4 20 0'],
     ends: 'cancelled cancelled_by_broker, 20 filled',
   },
   'L.1.a guarantee of execution prior to execution': {
-    lines: [
-      ['0', '0', 0, 100],
-      ['7', '7', 0, 100],
-      ['F', '7', 20, 80, 20],
-      ['F', '2', 100, 0, 80],
-    ],
+    lines: ['0 0 0 100', '7 7 0 100', 'F 7 20 80 20', 'F 2 100 0 80'],
     ends: 'filled, 100 filled',
   },
 };
@@ -288,13 +207,13 @@ for (const [table, { timeInForce = 'day', lines, ends }] of Object.entries(stori
     const told: string[] = [];
     let called = `11=${name}`;
     lines.forEach((line, at) => {
+      const [execType, ordStatus, cum, leaves, last] = line.split(' ');
       if (line === 'cancel') {
         desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
         called = `11=${cancelName}|41=${name}`;
-      } else if ('refused' in line) {
-        desk.receive(`35=9|37=V1|${called}|434=1|39=${line.refused}|102=2`);
+      } else if (execType === 'refused') {
+        desk.receive(`35=9|37=V1|${called}|434=1|39=${ordStatus}|102=2`);
       } else {
-        const [execType, ordStatus, cum, leaves, last] = line;
         const trade = last === undefined ? '' : `|31=1.1|32=${last}`;
         const report = `17=E${at}|150=${execType}|39=${ordStatus}|14=${cum}|151=${leaves}${trade}`;
         desk.receive(`35=8|37=V1|${called}|${report}|6=1.1`);
