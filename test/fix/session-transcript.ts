@@ -20,10 +20,13 @@ const ours: readonly number[] = [
   tags.OrigSendingTime,
 ];
 
-/** The lines that log a session on. */
-export const logon = `
+/** The lines in which a session asks for its logon. */
+export const logonSent = `
   ! connect
-  > 35=A|34=1|98=0|108=30
+  > 35=A|34=1|98=0|108=30`;
+
+/** The lines that log a session on. */
+export const logon = `${logonSent}
   < 35=A|34=1|98=0|108=30
   = logged_on`;
 

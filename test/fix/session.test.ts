@@ -6,7 +6,15 @@ import t from 'tap';
 import { toFixTime } from '../../src/fix/fix-time.js';
 import { tags } from '../../src/fix/tags.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
-import { incoming, logon, names, newSession, playCases, type Cases } from './session-transcript.js';
+import {
+  incoming,
+  logon,
+  logonSent,
+  names,
+  newSession,
+  playCases,
+  type Cases,
+} from './session-transcript.js';
 
 const logout = (theirs: number, ours: number): string => `
   < 35=5|34=${theirs}
@@ -16,9 +24,7 @@ const logout = (theirs: number, ours: number): string => `
 const cases: Cases = {
   '1a valid logon, number as expected': { text: `${logon}${logout(2, 2)}`, out: 3, in: 3 },
   '1a valid logon, number too high: what is missing is asked for': {
-    text: `
-      ! connect
-      > 35=A|34=1|98=0|108=30
+    text: `${logonSent}
       < 35=A|34=5|98=0|108=30
       > 35=2|34=2|7=1|16=0
       = logged_on
@@ -111,9 +117,7 @@ const cases: Cases = {
     in: 6,
   },
   '1 a logon behind a gap that nothing fills ends the session': {
-    text: `
-      ! connect
-      > 35=A|34=1|98=0|108=30
+    text: `${logonSent}
       < 35=A|34=4|98=0|108=30
       > 35=2|34=2|7=1|16=0
       > 35=1|34=3|112=T3
@@ -127,32 +131,24 @@ const cases: Cases = {
     in: 1,
   },
   '1 refused logon': {
-    text: `
-      ! connect
-      > 35=A|34=1|98=0|108=30
+    text: `${logonSent}
       < 35=5|34=1|58=Invalid username or password
       = end refused`,
   },
   '1 a logon that a Reject refuses, whose number is taken': {
-    text: `
-      ! connect
-      > 35=A|34=1|98=0|108=30
+    text: `${logonSent}
       < 35=3|34=1|45=1
       = end refused`,
     in: 2,
   },
   '1 a refusal whose number is too high: what is missing is asked for later': {
-    text: `
-      ! connect
-      > 35=A|34=1|98=0|108=30
+    text: `${logonSent}
       < 35=5|34=3
       = end refused`,
     in: 1,
   },
   '1 refused logon, because our number is too low': {
-    text: `
-      ! connect
-      > 35=A|34=1|98=0|108=30
+    text: `${logonSent}
       < 35=5|34=1|58=MsgSeqNum too low, expecting 40 but received 1
       = end sequence`,
   },
@@ -168,55 +164,41 @@ const cases: Cases = {
     ].map(([text, reason]) => [
       `1 refused logon, ${text}`,
       {
-        text: `
-          ! connect
-          > 35=A|34=1|98=0|108=30
+        text: `${logonSent}
           < 35=5|34=1|58=${text}
           = end ${reason}`,
       },
     ]),
   ),
   '1 no answer to the logon': {
-    text: `
-      ! connect
-      > 35=A|34=1|98=0|108=30
+    text: `${logonSent}
       + 9
       + 1
       = end silent`,
   },
   '1c invalid SenderCompID at logon': {
-    text: `
-      ! connect
-      > 35=A|34=1|98=0|108=30
+    text: `${logonSent}
       < 35=A|34=1|49=WT|98=0|108=30
       = end refused`,
   },
   '1c invalid TargetCompID at logon': {
-    text: `
-      ! connect
-      > 35=A|34=1|98=0|108=30
+    text: `${logonSent}
       < 35=A|34=1|56=DLSI|98=0|108=30
       = end refused`,
   },
   '1d invalid SendingTime at logon': {
-    text: `
-      ! connect
-      > 35=A|34=1|98=0|108=30
+    text: `${logonSent}
       < 35=A|34=1|52=20010101-00:00:00|98=0|108=30
       = end refused`,
   },
   '1d wrong BeginString at logon': {
-    text: `
-      ! connect
-      > 35=A|34=1|98=0|108=30
+    text: `${logonSent}
       < 8=FIX.4.2|35=A|34=1|98=0|108=30
       > 35=5|34=2|58=Incorrect BeginString: FIX.4.2, not FIX.4.4
       = end protocol`,
   },
   '1e the first message is no logon': {
-    text: `
-      ! connect
-      > 35=A|34=1|98=0|108=30
+    text: `${logonSent}
       < 35=0|34=1
       = end protocol`,
   },
@@ -574,17 +556,13 @@ const cases: Cases = {
       = end logged_out`,
   },
   '13 logout of our own before the logon is answered': {
-    text: `
-      ! connect
-      > 35=A|34=1|98=0|108=30
+    text: `${logonSent}
       ! log out
       = end logged_out`,
     out: 2,
   },
   '13 logout of our own before the logon is confirmed: it counts as none': {
-    text: `
-      ! connect
-      > 35=A|34=1|98=0|108=30
+    text: `${logonSent}
       < 35=A|34=1|98=0|108=30
       > 35=1|34=2|112=T2
       ! log out
