@@ -1,5 +1,5 @@
 /** At least once on the wire, exactly once in effect: what is redelivered, by whom, and with which number. */
-import type { PluginFrame, SubmitFrame } from '../plugins/protocol.js';
+import type { NumberedFrame, PluginFrame, SubmitFrame } from '../plugins/protocol.js';
 import { demandStatus, execute, filledOf } from './command-rules.js';
 import type { Desk, Report } from './desk.js';
 import { demand, type Rule } from './rule.js';
@@ -172,10 +172,8 @@ async function allReported(desk: Desk, ids: ReadonlySet<string>, from: number): 
   }
 }
 
-type Numbered = Extract<PluginFrame, { seq: number }>;
-
-function numbered(desk: Desk, session: Session): Numbered[] {
-  return desk.framesOf(session).filter((frame): frame is Numbered => 'seq' in frame);
+function numbered(desk: Desk, session: Session): NumberedFrame[] {
+  return desk.framesOf(session).filter((frame): frame is NumberedFrame => 'seq' in frame);
 }
 
 function placeOf(desk: Desk, frame: PluginFrame): number {

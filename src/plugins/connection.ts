@@ -20,7 +20,7 @@ import {
   type ConnectionEnd,
   type FrameErrorCode,
   type GatewayFrame,
-  type PluginFrame,
+  type LaterFrame,
   type PluginFrameOf,
 } from './protocol.js';
 import { numbersAfter, type Source, type SourceConnection } from './source.js';
@@ -77,13 +77,13 @@ export interface ConnectionHandlers {
   readonly readAhead: (
     connection: Connection,
     source: Source,
-    frame: Exclude<PluginFrame, { type: 'hello' }>,
+    frame: LaterFrame,
   ) => Steps | undefined;
   /** @returns why the frame is rejected; undefined if it is accepted. */
   readonly onFrame: (
     connection: Connection,
     source: Source,
-    frame: Exclude<PluginFrame, { type: 'hello' }>,
+    frame: LaterFrame,
     bytes: FrameBytes,
   ) => FrameErrorCode | undefined;
   /** A frame has arrived that is bad, or that a later turn handles. */
@@ -279,10 +279,7 @@ export class Connection implements SourceConnection {
     return steps;
   }
 
-  #handle(
-    frame: Exclude<PluginFrame, { type: 'hello' }>,
-    bytes: FrameBytes,
-  ): FrameErrorCode | Steps | undefined {
+  #handle(frame: LaterFrame, bytes: FrameBytes): FrameErrorCode | Steps | undefined {
     const source = this.#source;
     if (source === undefined) return 'hello_expected';
     const { handlers } = this.#deps;
@@ -292,12 +289,7 @@ export class Connection implements SourceConnection {
     return handlers.onFrame(this, source, frame, bytes);
   }
 
-  *#handleAfter(
-    ahead: Steps,
-    source: Source,
-    frame: Exclude<PluginFrame, { type: 'hello' }>,
-    bytes: FrameBytes,
-  ): Steps {
+  *#handleAfter(ahead: Steps, source: Source, frame: LaterFrame, bytes: FrameBytes): Steps {
     yield* ahead;
     if (this.#isClosed) return;
     const rejection = this.#deps.handlers.onFrame(this, source, frame, bytes);

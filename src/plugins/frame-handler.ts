@@ -25,8 +25,9 @@ import {
   seqJumpMax,
   type Evidence,
   type FrameErrorCode,
+  type HelloExecution,
+  type LaterFrame,
   type NumberedFrame,
-  type PluginFrame,
   type PluginFrameOf,
 } from './protocol.js';
 import { digestOf } from './frame-digests.js';
@@ -51,10 +52,7 @@ export interface FrameHandlerDeps {
   readonly confirmLatency: Histogram;
 }
 
-type Frame = Exclude<PluginFrame, { type: 'hello' }>;
 type Budget = SourceConnection['budget'];
-/** An execution that a hello tells of. */
-type Known = Evidence & { readonly executionId: string };
 
 /** `changed`: an execution changed, and the same transaction stores the `seq`. Otherwise the error, if any. */
 type Effect = 'changed' | 'none' | FrameErrorCode;
@@ -82,7 +80,7 @@ export class FrameHandler {
   handle(
     connection: SourceConnection,
     source: Source,
-    frame: Frame,
+    frame: LaterFrame,
     bytes: FrameBytes,
   ): FrameErrorCode | undefined {
     this.#deps.registry.touch(source);
@@ -95,7 +93,7 @@ export class FrameHandler {
    * Reads in steps the fills of an order to which `handle` adds one. Closes the connection if that is beyond the budget.
    * @returns undefined if that takes no time.
    */
-  readAhead(connection: SourceConnection, source: Source, frame: Frame): Steps | undefined {
+  readAhead(connection: SourceConnection, source: Source, frame: LaterFrame): Steps | undefined {
     return frame.type === 'report' ? this.#readAhead(connection, source, frame) : undefined;
   }
 
@@ -106,7 +104,7 @@ export class FrameHandler {
   handleKnown(
     connection: SourceConnection,
     source: Source,
-    known: readonly Known[],
+    known: readonly HelloExecution[],
     done: () => void,
   ): Steps | undefined {
     if (known.length > 0) return this.#reportAll(connection, source, known, done);
@@ -117,7 +115,7 @@ export class FrameHandler {
   *#reportAll(
     connection: SourceConnection,
     source: Source,
-    known: readonly Known[],
+    known: readonly HelloExecution[],
     done: () => void,
   ): Steps {
     let short = 0;
@@ -131,7 +129,7 @@ export class FrameHandler {
     done();
   }
 
-  #reportKnown(budget: Budget, source: Source, evidence: Known): void {
+  #reportKnown(budget: Budget, source: Source, evidence: HelloExecution): void {
     const entry = this.#entryOf(source, evidence.executionId);
     if (entry === undefined) return this.#deps.reportsIgnored.add();
     const done = (): void => void budget.reportsWaiting--;
@@ -141,7 +139,7 @@ export class FrameHandler {
   #readAhead(
     connection: SourceConnection,
     { userId }: Source,
-    { executionId, fill }: Known,
+    { executionId, fill }: HelloExecution,
   ): Steps | undefined {
     if (fill === undefined || executionIdFrom(executionId) !== executionId) return undefined;
     const ahead = this.#deps.book.readAhead(userId, executionId);

@@ -191,9 +191,13 @@ export const pluginFrames = {
 export type PluginFrameType = keyof typeof pluginFrames;
 export type PluginFrameOf<T extends PluginFrameType> = Static<(typeof pluginFrames)[T]>;
 export type PluginFrame = { [T in PluginFrameType]: PluginFrameOf<T> }[PluginFrameType];
+/** What may come once the hello was accepted. */
+export type LaterFrame = Exclude<PluginFrame, { type: 'hello' }>;
 /** Frames with a `seq`: each takes effect once. */
 export type NumberedFrame = Extract<PluginFrame, { seq: number }>;
 export type Evidence = Pick<PluginFrameOf<'report'>, keyof typeof evidence>;
+/** An execution that a hello tells of. */
+export type HelloExecution = Evidence & { readonly executionId: string };
 
 /** Frames from the gateway. Times are ISO 8601 UTC unless noted. */
 export const gatewayFrames = {

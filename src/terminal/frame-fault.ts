@@ -3,8 +3,7 @@
  * be sent again at each reconnect, and the third bad frame ends the plugin for good.
  */
 import { decodeFrame } from '../plugins/decode-frame.js';
-import { frameErrors, type FrameErrorCode } from '../plugins/protocol.js';
-import type { NumberedFrame } from './outgoing.js';
+import { frameErrors, type FrameErrorCode, type NumberedFrame } from '../plugins/protocol.js';
 
 type Draft = {
   [T in NumberedFrame['type']]: Omit<Extract<NumberedFrame, { type: T }>, 'seq'>;

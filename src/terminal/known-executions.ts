@@ -4,13 +4,11 @@
  * ignore that report as backward. A command that was not reported on is left out: its entry would confirm it,
  * and an order without any report would never become `unknown`.
  */
-import { frameBytesMax, type Evidence } from '../plugins/protocol.js';
+import { frameBytesMax, type HelloExecution } from '../plugins/protocol.js';
 import { isFinal } from '../model/execution.js';
 import type { Journal } from './journal.js';
 import { evidenceOf } from './journal-state.js';
 import type { Outgoing } from './outgoing.js';
-
-export type HelloExecution = Evidence & { readonly executionId: string };
 
 /** Limit of the protocol's `hello`; the oldest executions are left out. */
 const entriesMax = 1_000;

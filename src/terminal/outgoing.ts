@@ -5,11 +5,10 @@
  */
 import type { Clock } from '../lib/clock.js';
 import { limits } from '../limits.js';
-import type { PluginFrameOf } from '../plugins/protocol.js';
+import type { NumberedFrame, PluginFrameOf } from '../plugins/protocol.js';
 import type { Journal } from './journal.js';
 import type { ReportFrame } from './journal-state.js';
 
-export type NumberedFrame = PluginFrameOf<'report' | 'cancel_report' | 'event'>;
 export type EventFrame = Omit<PluginFrameOf<'event'>, 'seq'>;
 
 /** Bounds of the queue of events while disconnected; the gateway's own, from its welcome, replace them. */

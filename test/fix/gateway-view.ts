@@ -7,6 +7,7 @@ import { isCancellable, type Execution } from '../../src/model/execution.js';
 import { isFinalCancel } from '../../src/model/cancellation.js';
 import { toExecutionReport, toNative } from '../../src/plugins/evidence.js';
 import {
+  type NumberedFrame,
   type CancelFrame,
   type Evidence,
   nativeLengthMax,
@@ -15,7 +16,6 @@ import {
 import * as cancelMoves from '../../src/signals/cancel-moves.js';
 import type { Move } from '../../src/signals/move.js';
 import * as moves from '../../src/signals/moves.js';
-import type { NumberedFrame } from '../../src/terminal/outgoing.js';
 import { anExecution } from '../signals/an-execution.js';
 import { limitOrder, submitFrame } from './memory-desk.js';
 import type { Surroundings } from './surroundings.js';
