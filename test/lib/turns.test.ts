@@ -1,7 +1,6 @@
 import t from 'tap';
+import { nextTurn } from '../../src/lib/turn.js';
 import { Turns } from '../../src/lib/turns.js';
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const asker = { isOver: false, run: (step: () => void) => step() };
 
@@ -20,10 +19,10 @@ t.test('one step a turn, whatever number of jobs wait', async (t) => {
   for (const name of ['a', 'b', 'c']) turns.run(name, asker, job(log, name, 2));
   t.same(log, [], 'nothing in the turn of the call');
   for (let count = 1; count <= 6; count++) {
-    await turn();
+    await nextTurn();
     t.equal(log.length, count);
   }
-  await turn();
+  await nextTurn();
   t.equal(log.length, 6);
 });
 
@@ -31,9 +30,9 @@ t.test('owners take turns; the jobs of one go one after the other', async (t) =>
   const turns = new Turns();
   const log: string[] = [];
   for (const name of ['a1', 'a2', 'a3']) turns.run('a', asker, job(log, name, 2));
-  await turn();
+  await nextTurn();
   turns.run('b', asker, job(log, 'b1', 2));
-  for (let count = 0; count < 9; count++) await turn();
+  for (let count = 0; count < 9; count++) await nextTurn();
   t.same(log, ['a1', 'a1', 'b1', 'a2', 'b1', 'a2', 'a3', 'a3']);
 });
 
@@ -45,10 +44,10 @@ t.test(
     turns.run('a', asker, () => {
       turns.run('a', asker, job(log, 'added', 1));
     });
-    for (let count = 0; count < 3; count++) await turn();
+    for (let count = 0; count < 3; count++) await nextTurn();
     t.same(log, ['added']);
     turns.run('a', asker, job(log, 'later', 1));
-    for (let count = 0; count < 3; count++) await turn();
+    for (let count = 0; count < 3; count++) await nextTurn();
     t.same(log, ['added', 'later']);
   },
 );
@@ -72,7 +71,7 @@ t.test('a job that nobody waits for any more, or that throws, ends', async (t) =
     throw new Error('broken');
   });
   turns.run('a', asker, job(log, 'next', 1));
-  for (let count = 0; count < 3; count++) await turn();
+  for (let count = 0; count < 3; count++) await nextTurn();
   t.same(log, ['next']);
   t.match(told, [{ message: 'broken' }]);
 });

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { Intake, type FrameReader } from '../../src/plugins/intake.js';
-import type { Steps } from '../../src/lib/turn.js';
+import { nextTurn, type Steps } from '../../src/lib/turn.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
 class Reader implements FrameReader {
@@ -55,8 +55,6 @@ const clock = new SimulatedClock();
 const fail = (error: unknown): void => {
   throw error;
 };
-/** One turn of the event loop: the intake goes on at its start. */
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function fill(intake: Intake, reader: Reader, count: number): void {
   for (let index = 0; index < count; index++) intake.take(reader, bytesOf(`${index}`), false);
@@ -67,11 +65,11 @@ t.test('a turn handles so many frames, and the others wait, in order', async (t)
   const reader = new Reader('u1');
   fill(intake, reader, 200);
   t.equal(reader.read.length, 64);
-  await turn();
+  await nextTurn();
   t.equal(reader.read.length, 128);
   t.ok(intake.waitingBytes > 0);
-  await turn();
-  await turn();
+  await nextTurn();
+  await nextTurn();
   t.strictSame(
     reader.read,
     Array.from({ length: 200 }, (_, index) => `${index}`),
@@ -87,10 +85,10 @@ t.test('a close ends its connection behind the frames that came before it', asyn
   intake.close(left);
   intake.take(next, bytesOf('hello'), false);
   t.equal(left.isClosed, false);
-  await turn();
+  await nextTurn();
   t.strictSame(log.slice(-4), ['u1 64', 'u1 65', 'u1 closed', 'u1 hello']);
   t.equal(intake.waitingBytes, 0);
-  await turn();
+  await nextTurn();
   intake.close(next);
   t.equal(next.isClosed, true, 'at once where nothing waits');
 });
@@ -101,7 +99,7 @@ t.test('a large frame counts as many', async (t) => {
   const large = bytesOf('x'.repeat(64 * 1024));
   t.equal(intake.take(reader, large, false), 'handled');
   t.equal(intake.take(reader, bytesOf('next'), false), 'waiting');
-  await turn();
+  await nextTurn();
   t.equal(reader.read[1], 'next');
 });
 
@@ -110,9 +108,9 @@ t.test('a turn ends early when its frames take long, and the others wait, in ord
   const reader = new Reader('u1');
   for (let index = 0; index < 9; index++) intake.take(reader, bytesOf(`slow ${index}`), false);
   t.equal(reader.read.length, 3, 'a millisecond and what had begun');
-  await turn();
+  await nextTurn();
   t.equal(reader.read.length, 6);
-  await turn();
+  await nextTurn();
   t.strictSame(
     reader.read,
     Array.from({ length: 9 }, (_, index) => `slow ${index}`),
@@ -126,11 +124,11 @@ t.test('a connection is told once in a turn that its frames wait', async (t) => 
   t.equal(reader.heardCount, 0, 'none waits');
   fill(intake, reader, 1_000);
   t.equal(reader.heardCount, 1);
-  await turn();
+  await nextTurn();
   fill(intake, reader, 1_000);
   t.equal(reader.heardCount, 2);
   reader.isClosed = true;
-  await turn();
+  await nextTurn();
 });
 
 t.test('frames of all sizes come as they were sent', async (t) => {
@@ -140,7 +138,7 @@ t.test('frames of all sizes come as they were sent', async (t) => {
   const sent = Array.from({ length: 300 }, (_, index) => `${index}`.repeat((index * 37) % 900));
   sent[150] = 'x'.repeat(128 * 1024);
   for (const text of sent) intake.take(reader, bytesOf(text), false);
-  while (intake.waitingBytes > 0) await turn();
+  while (intake.waitingBytes > 0) await nextTurn();
   t.strictSame(reader.read.slice(64), sent);
 });
 
@@ -151,7 +149,7 @@ t.test('a frame that waits does not change when the native buffer does', async (
   const bytes = bytesOf('before');
   intake.take(reader, bytes, false);
   new Uint8Array(bytes).fill(0);
-  await turn();
+  await nextTurn();
   t.equal(reader.read.at(-1), 'before');
 });
 
@@ -162,7 +160,7 @@ t.test('a user that waits is not behind the flood of another', async (t) => {
   fill(intake, flooder, 5_000);
   const bystander = new Reader('bystander', log);
   t.equal(intake.take(bystander, bytesOf('order'), false), 'waiting', 'this turn is used up');
-  await turn();
+  await nextTurn();
   t.ok(log.indexOf('bystander order') <= 64 + 16, 'it comes second in the next one');
 });
 
@@ -172,7 +170,7 @@ t.test('waiting users take turns, with some of the frames of each together', asy
   fill(intake, new Reader('first', log), 100);
   for (const user of ['second', 'third']) fill(intake, new Reader(user, log), 20);
   log.length = 0;
-  await turn();
+  await nextTurn();
   const users = log.map((line) => line.split(' ')[0]);
   const runs = users.filter((user, index) => user !== users[index - 1]);
   t.strictSame(runs, ['first', 'second', 'third', 'first']);
@@ -184,7 +182,7 @@ t.test('frames of a connection that has ended are dropped', async (t) => {
   const reader = new Reader('u1');
   fill(intake, reader, 5_000);
   reader.isClosed = true;
-  await turn();
+  await nextTurn();
   t.equal(reader.read.length, 64);
   t.equal(intake.waitingBytes, 0);
 });
@@ -198,7 +196,7 @@ t.test('when too much waits, a user with more than its share is refused', async 
   t.ok(taken > 250 && taken < 260, `${taken} frames of 128 KiB, about 32 MiB`);
   t.equal(intake.take(new Reader('bystander'), bytesOf('order'), false), 'waiting');
   flooder.isClosed = true;
-  await turn();
+  await nextTurn();
 });
 
 t.test('what was handled is not part of a user’s share', async (t) => {
@@ -206,11 +204,11 @@ t.test('what was handled is not part of a user’s share', async (t) => {
   const large = bytesOf('x'.repeat(128 * 1024));
   const [steady, flooder] = [new Reader('steady'), new Reader('flooder')];
   for (let index = 0; index < 160; index++) intake.take(steady, large, false);
-  while (steady.read.length < 158) await turn();
+  while (steady.read.length < 158) await nextTurn();
   while (intake.take(flooder, large, false) !== 'refused');
   t.equal(intake.take(steady, bytesOf('order'), false), 'waiting');
   flooder.isClosed = true;
-  while (intake.waitingBytes > 0) await turn();
+  while (intake.waitingBytes > 0) await nextTurn();
   t.equal(steady.read.at(-1), 'order');
 });
 
@@ -221,7 +219,7 @@ t.test('a failure in a later turn is told, and the next frame is handled', async
   fill(intake, reader, 64);
   intake.take(reader, bytesOf('throw'), false);
   intake.take(reader, bytesOf('after'), false);
-  await turn();
+  await nextTurn();
   t.match(errors, [{ message: 'a bug' }]);
   t.equal(reader.read.at(-1), 'after');
 });
@@ -237,9 +235,9 @@ t.test(
     intake.close(slow);
     t.equal(intake.take(other, bytesOf('order'), false), 'handled', 'another user does not wait');
     t.strictSame(log, ['other order']);
-    await turn();
+    await nextTurn();
     t.strictSame(log.slice(1), ['slow long first', 'slow long second']);
-    await turn();
+    await nextTurn();
     t.strictSame(log.slice(3), ['slow long last', 'slow next', 'slow closed']);
   },
 );
@@ -257,10 +255,10 @@ t.test(
       intake.take(reader, bytesOf(text), false);
       intake.take(reader, bytesOf('after'), false);
     }
-    await turn();
+    await nextTurn();
     ended.isClosed = true;
-    await turn();
-    await turn();
+    await nextTurn();
+    await nextTurn();
     t.match(errors, [{ message: 'a bug' }]);
     t.strictSame([failing.read, ended.read], [['long throw first', 'after'], ['long first']]);
   },

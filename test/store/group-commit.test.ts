@@ -1,5 +1,6 @@
 /** Groups on their way to a log whose writes end when the test ends them. */
 import t, { type Test } from 'tap';
+import { nextTurn } from '../../src/lib/turn.js';
 import { FrameMemory } from '../../src/store/frame-memory.js';
 import { FrameWriter } from '../../src/store/frame-writer.js';
 import { GroupCommit } from '../../src/store/group-commit.js';
@@ -76,25 +77,23 @@ function setUp() {
   };
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
 t.test('what comes while a group is written is the next one', async (t) => {
   const { put, frames, keysIn, end, told } = setUp();
   void put('a', 1);
   void put('b', 1);
   t.equal(frames.length, 0, 'until the end of the turn');
-  await turn();
+  await nextTurn();
   void put('c', 1);
-  await turn();
+  await nextTurn();
   void put('d', 1);
-  await turn();
+  await nextTurn();
   t.same(frames.map(keysIn), [2]);
   end();
-  await turn();
+  await nextTurn();
   t.same(frames.map(keysIn), [2, 2]);
   end();
-  await turn();
-  await turn();
+  await nextTurn();
+  await nextTurn();
   t.same(told.filter((each) => typeof each === 'string' && each.includes('resolved')).length, 4);
 });
 
@@ -103,13 +102,13 @@ for (const failure of [undefined, new StoreFailure('EIO')]) {
   t.test(`the outcome of a write that ${what} is told at the end of a turn`, async (t) => {
     const { put, end, told, seen } = setUp();
     void put('a', 1);
-    await turn();
+    await nextTurn();
     end(failure);
     for (let i = 0; i < 50; i++) await Promise.resolve();
     t.strictSame(told, [], 'whatever callback this is, it goes to its end');
     t.equal(seen('a'), undefined);
-    await turn();
-    await turn();
+    await nextTurn();
+    await nextTurn();
     t.same(
       new Set(told),
       new Set(
@@ -123,18 +122,18 @@ for (const failure of [undefined, new StoreFailure('EIO')]) {
 t.test('after a failure what waited is refused, and what was there before is seen', async (t) => {
   const { put, end, told, seen, frames, commits } = setUp();
   void put('a', 1);
-  await turn();
+  await nextTurn();
   end();
-  await turn();
+  await nextTurn();
   void put('a', 2);
   void put('b', 2);
-  await turn();
+  await nextTurn();
   void put('a', 3);
   void put('b', 3);
   t.equal(seen('a', 'written'), '3');
   end(new StoreFailure('EIO'));
-  await turn();
-  await turn();
+  await nextTurn();
+  await nextTurn();
   for (const versions of ['flushed', 'written'] as const) {
     t.equal(seen('a', versions), '1');
     t.equal(seen('b', versions), undefined);
@@ -148,10 +147,10 @@ t.test('after a failure what waited is refused, and what was there before is see
   ]);
   t.match(commits.failure, { message: 'EIO' });
   void put('a', 4);
-  await turn();
+  await nextTurn();
   t.equal(frames.length, 3);
   end();
-  await turn();
+  await nextTurn();
   t.equal(seen('a'), '4');
   t.equal(commits.failure, undefined);
 });
@@ -159,11 +158,11 @@ t.test('after a failure what waited is refused, and what was there before is see
 t.test('a log that has no room refuses the group and what waits behind it', async (t) => {
   const { put, end, told, commits } = setUp();
   void put('a', 1);
-  await turn();
+  await nextTurn();
   void put('b', 1);
   end(new WriteRefused('no segment'));
-  await turn();
-  await turn();
+  await nextTurn();
+  await nextTurn();
   t.same(told.sort(), ['a WriteRefused', 'b WriteRefused', false]);
   t.equal(commits.failure, undefined, 'the index may still make room');
 });
@@ -180,7 +179,7 @@ t.test('a write that throws half-way leaves nothing in its group', async (t) => 
   );
   t.equal(seen('a', 'written'), '1');
   t.equal(seen('b', 'written'), undefined);
-  await turn();
+  await nextTurn();
   t.same(frames.map(keysIn), [1]);
   t.equal(commits.ageMs(), 0);
   t.same(told, []);
@@ -206,11 +205,11 @@ t.test('a group of which nothing is left is not written', async (t) => {
 t.test('a group of which nothing is left does not fail with the one before it', async (t) => {
   const { writer, put, end, commits, told } = setUp();
   void put('a', 1);
-  await turn();
+  await nextTurn();
   throwHalfWay(t, writer, 'b');
   end(new StoreFailure('EIO'));
   await commits.idle();
-  await turn();
+  await nextTurn();
   t.same(told, [false, 'a StoreFailure'], 'nobody would take the failure of the other one');
 });
 
@@ -219,7 +218,7 @@ t.test(
   async (t) => {
     const { writer, put, end, commits } = setUp();
     void put('a', 1);
-    await turn();
+    await nextTurn();
     throwHalfWay(t, writer, 'b');
     const read = commits.last?.settled ?? Promise.resolve();
     end(new StoreFailure('EIO'));
@@ -231,13 +230,13 @@ t.test('a group waits while it is held, and its age grows', async (t) => {
   const { clock, put, hold, frames, commits } = setUp();
   hold(true);
   void put('a', 1);
-  await turn();
+  await nextTurn();
   clock.advance(3_000);
   t.same(frames, []);
   t.equal(commits.ageMs(), 3_000);
   hold(false);
   commits.next();
-  await turn();
+  await nextTurn();
   t.equal(frames.length, 1);
 });
 
@@ -245,7 +244,7 @@ t.test('the age is that of the oldest group whose outcome is not told', async (t
   const { clock, put, commits, end } = setUp();
   t.equal(commits.ageMs(), 0);
   const first = put('a', 1);
-  await turn();
+  await nextTurn();
   clock.advance(10);
   const second = put('b', 1);
   clock.advance(5);
