@@ -1,10 +1,5 @@
 /** One order at its terminal: executed once, every fill with its own fillId. */
-interface Fill {
-  readonly fillId: string;
-  readonly price: number;
-  readonly quantity: number;
-  readonly filledAt: string;
-}
+import type { Fill } from '../../../src/model/execution.js';
 
 const finals = ['filled', 'completed', 'cancelled', 'rejected'];
 

@@ -3,16 +3,10 @@
  * the one before. Overlapping reads have no order and are not compared.
  */
 import { isDeepStrictEqual } from 'node:util';
+import type { Fill } from '../../../src/model/execution.js';
 import type { Verdict } from '../verdict.js';
 import { definitiveEnds, finalStates, openCancels } from '../../model/contract-states.js';
 import { cancelMayBecome, executionMayBecome } from './reachable-states.js';
-
-interface Fill {
-  readonly fillId: string;
-  readonly price: number;
-  readonly quantity: number;
-  readonly filledAt: string;
-}
 
 /** The compared fields of GET /signals/{requestId}. */
 export interface ExecutionView {
