@@ -1,6 +1,7 @@
 /** Operations that read signals: a list of the newest, and one with all that is known of it. */
 import { findUser } from '../auth/accounts.js';
 import { executionIdOf } from '../lib/ids.js';
+import { picked } from '../lib/picked.js';
 import { stepByTurns } from '../lib/turn.js';
 import { isCompleted, type Execution } from '../model/execution.js';
 import type { SignalRequest, User } from '../model/records.js';
@@ -35,36 +36,38 @@ const wanted: Readonly<Record<Filter | 'all', Wanted>> = {
   all: { isMeant: () => true, collections: ['requests'] },
 };
 
-type ListedFields = Pick<
-  SignalRequest,
-  | 'requestId'
-  | 'signalId'
-  | 'acceptedAt'
-  | 'platform'
-  | 'type'
-  | 'cmd'
-  | 'keyId'
-  | 'clientAddress'
-  | 'traceId'
->;
+const listedMembers = [
+  'requestId',
+  'signalId',
+  'acceptedAt',
+  'platform',
+  'type',
+  'cmd',
+  'keyId',
+  'clientAddress',
+  'traceId',
+] as const satisfies readonly (keyof SignalRequest)[];
 
 /** What the list has of an execution. The terminals' texts of all of a signal's could be longer than a line may be. */
-type ListedExecution = Pick<
-  Execution,
-  | 'executionId'
-  | 'orderRef'
-  | 'status'
-  | 'reasonCode'
-  | 'platform'
-  | 'instanceId'
-  | 'accountName'
-  | 'side'
-  | 'instrument'
-  | 'quantity'
-> & { readonly nativeOrderId: string | null };
+const listedOfExecution = [
+  'executionId',
+  'orderRef',
+  'status',
+  'reasonCode',
+  'platform',
+  'instanceId',
+  'accountName',
+  'side',
+  'instrument',
+  'quantity',
+] as const satisfies readonly (keyof Execution)[];
+
+type ListedExecution = Pick<Execution, (typeof listedOfExecution)[number]> & {
+  readonly nativeOrderId: string | null;
+};
 
 /** One line of the list. */
-export interface ListedSignal extends ListedFields {
+export interface ListedSignal extends Pick<SignalRequest, (typeof listedMembers)[number]> {
   readonly email: string;
   readonly userId: string;
   readonly executions: readonly ListedExecution[];
@@ -131,7 +134,7 @@ async function newestOf(
         const executions = recordsOf(store, userId, request);
         if (!isMeant(executions)) continue;
         own.push({
-          ...listedFields(request),
+          ...picked(request, listedMembers),
           email,
           userId,
           executions: executions.map(listedExecution),
@@ -148,29 +151,9 @@ async function newestOf(
   return found;
 }
 
-function listedFields(request: SignalRequest): ListedFields {
-  const { requestId, signalId, acceptedAt, platform, type, cmd } = request;
-  const { keyId, clientAddress, traceId } = request;
-  return { requestId, signalId, acceptedAt, platform, type, cmd, keyId, clientAddress, traceId };
-}
-
 function listedExecution(execution: Execution): ListedExecution {
-  const { executionId, orderRef, status, reasonCode, platform, instanceId, accountName } =
-    execution;
-  const { side, instrument, quantity, native } = execution;
-  return {
-    executionId,
-    orderRef,
-    status,
-    reasonCode,
-    platform,
-    instanceId,
-    accountName,
-    side,
-    instrument,
-    quantity,
-    nativeOrderId: native?.orderId ?? null,
-  };
+  const nativeOrderId = execution.native?.orderId ?? null;
+  return { ...picked(execution, listedOfExecution), nativeOrderId };
 }
 
 /** A signal with many executions comes in several rows, one after the other. */
