@@ -7,7 +7,6 @@
  */
 import assert from 'node:assert/strict';
 import { setTimeout as rest } from 'node:timers/promises';
-import fc from 'fast-check';
 import t from 'tap';
 import { operations } from '../../src/admin/operations.js';
 import type { Operation, OperationContext, Rows } from '../../src/admin/operation.js';
@@ -34,7 +33,7 @@ import { collections, type Collection, type KeyOf } from '../../src/store/key-la
 import { StoreFailure } from '../../src/store/store.js';
 import type { UserFileHead, UserRow } from '../../src/transfer/user-file.js';
 import { createMemoryStore, type MemoryStore } from '../support/memory-store.js';
-import { actsOf, diskWeights, FailingDisk, plain } from '../support/random-acts.js';
+import { actsOf, diskWeights, FailingDisk, plain, playStories } from '../support/random-acts.js';
 import { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { shippedSettings } from '../support/shipped-settings.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
@@ -607,21 +606,15 @@ function recent<T>(list: readonly T[], pick: number): T | undefined {
   return list.at(-1 - (pick % Math.max(1, Math.min(list.length, 4))));
 }
 
-t.test('what is open is allowed, and memory holds what the disk holds', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(acts, { minLength: 10, maxLength: 120, size: 'max' }),
-      async (taken) => {
-        const life = new Life();
-        await life.begin();
-        for (const { act, pick } of taken) await life.take(act, pick);
-        for (let i = 0; i < 2; i++) {
-          await life.recover();
-          await life.checkRestart();
-        }
-        await life.checkDeletion();
-      },
-    ),
-    { numRuns: 100 },
-  );
-});
+t.test('what is open is allowed, and memory holds what the disk holds', () =>
+  playStories(acts, { minLength: 10, maxLength: 120 }, 100, async (taken) => {
+    const life = new Life();
+    await life.begin();
+    for (const { act, pick } of taken) await life.take(act, pick);
+    for (let i = 0; i < 2; i++) {
+      await life.recover();
+      await life.checkRestart();
+    }
+    await life.checkDeletion();
+  }),
+);

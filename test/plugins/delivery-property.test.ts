@@ -7,7 +7,6 @@
  * connections that have ended.
  */
 import assert from 'node:assert/strict';
-import fc from 'fast-check';
 import t from 'tap';
 import { halt, resumeTrading } from '../../src/auth/brakes.js';
 import { sourceKey } from '../../src/model/source-name.js';
@@ -16,7 +15,7 @@ import type { SourceStatus } from '../../src/plugins/presence.js';
 import type { SnapshotAnswer } from '../../src/plugins/snapshots.js';
 import { readExecution } from '../support/read-execution.js';
 import { StoreFailure } from '../../src/store/store.js';
-import { actsOf, diskWeights, FailingDisk } from '../support/random-acts.js';
+import { actsOf, diskWeights, FailingDisk, playStories } from '../support/random-acts.js';
 import type { Frame } from '../support/plugin.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
@@ -333,20 +332,11 @@ function isDiskFailure(error: unknown): void {
   assert(error instanceof StoreFailure, String(error));
 }
 
-t.test(
-  'each order leaves once on a connection, in its turn, and nothing is left over',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(acts, { minLength: 20, maxLength: 120, size: 'max' }),
-        async (taken) => {
-          const life = new Life();
-          await life.begin();
-          for (const { act, pick } of taken) await life.take(act, pick);
-          await life.finish();
-        },
-      ),
-      { numRuns: 100 },
-    );
-  },
+t.test('each order leaves once on a connection, in its turn, and nothing is left over', () =>
+  playStories(acts, { minLength: 20, maxLength: 120 }, 100, async (taken) => {
+    const life = new Life();
+    await life.begin();
+    for (const { act, pick } of taken) await life.take(act, pick);
+    await life.finish();
+  }),
 );

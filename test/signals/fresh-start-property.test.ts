@@ -4,7 +4,6 @@
  * executions of the book, the open orders of each key, the quota of the day, the switches and the terminals.
  */
 import assert from 'node:assert/strict';
-import fc from 'fast-check';
 import t from 'tap';
 import { accountOperations } from '../../src/admin/account-operations.js';
 import { keyOperations } from '../../src/admin/key-operations.js';
@@ -20,7 +19,14 @@ import { shippedPlatforms } from '../../src/platforms.js';
 import { recover } from '../../src/signals/moves.js';
 import { fromRecord, recordOf } from '../../src/signals/stored-execution.js';
 import { StoreFailure } from '../../src/store/store.js';
-import { actsOf, diskWeights, FailingDisk, oneOf, plain } from '../support/random-acts.js';
+import {
+  actsOf,
+  diskWeights,
+  FailingDisk,
+  oneOf,
+  plain,
+  playStories,
+} from '../support/random-acts.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import {
   SimulatedGateway,
@@ -349,21 +355,15 @@ function about(
   return id === undefined ? undefined : frameOf(id);
 }
 
-t.test('memory holds what a fresh start reads from the disk', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(acts, { minLength: 10, maxLength: 100, size: 'max' }),
-      async (taken) => {
-        const life = new Life();
-        await life.begin();
-        for (const { act, pick } of taken) await life.take(act, pick);
-        for (let i = 0; i < 2; i++) {
-          await life.recover();
-          life.checkMemory();
-          await life.checkRestart();
-        }
-      },
-    ),
-    { numRuns: 60 },
-  );
-});
+t.test('memory holds what a fresh start reads from the disk', () =>
+  playStories(acts, { minLength: 10, maxLength: 100 }, 60, async (taken) => {
+    const life = new Life();
+    await life.begin();
+    for (const { act, pick } of taken) await life.take(act, pick);
+    for (let i = 0; i < 2; i++) {
+      await life.recover();
+      life.checkMemory();
+      await life.checkRestart();
+    }
+  }),
+);

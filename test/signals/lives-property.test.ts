@@ -4,7 +4,6 @@
  * the table of states allows, no submit frame leaves after its TTL, and nothing stays in memory.
  */
 import assert from 'node:assert/strict';
-import fc from 'fast-check';
 import t from 'tap';
 import { halt, resumeTrading } from '../../src/auth/brakes.js';
 import { dayMs, hourMs, minuteMs } from '../../src/lib/durations.js';
@@ -17,7 +16,7 @@ import {
 import { StoreFailure } from '../../src/store/store.js';
 import type { Frame } from '../support/plugin.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
-import { actsOf, oneOf } from '../support/random-acts.js';
+import { actsOf, oneOf, playStories } from '../support/random-acts.js';
 import { SimulatedGateway } from '../support/simulated-gateway.js';
 import type { SimulatedClock } from '../support/simulated-clock.js';
 import { TickingClock } from '../support/ticking-clock.js';
@@ -211,19 +210,12 @@ function neverLate(plugin: ScriptedPlugin, clock: SimulatedClock): void {
   };
 }
 
-t.test('what was accepted has one end, and leaves memory', async (t) => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(acts, { minLength: 20, maxLength: 100, size: 'max' }),
-      async (all) => {
-        const life = new Life();
-        await life.take('connect');
-        await life.take('turns');
-        for (const { act, pick } of all) await life.take(act, pick);
-        await life.finish();
-      },
-    ),
-    { numRuns: 100 },
-  );
-  t.pass();
-});
+t.test('what was accepted has one end, and leaves memory', () =>
+  playStories(acts, { minLength: 20, maxLength: 100 }, 100, async (all) => {
+    const life = new Life();
+    await life.take('connect');
+    await life.take('turns');
+    for (const { act, pick } of all) await life.take(act, pick);
+    await life.finish();
+  }),
+);

@@ -22,6 +22,17 @@ export function actsOf<Act extends string>(
   return fc.record({ act: weighted(weights), pick: fc.nat(pickMax) });
 }
 
+/** Plays random stories. The lengths count the acts of one. */
+export function playStories<Act>(
+  acts: fc.Arbitrary<Act>,
+  lengths: { readonly minLength: number; readonly maxLength: number },
+  numRuns: number,
+  play: (taken: readonly Act[]) => Promise<void>,
+): Promise<void> {
+  const stories = fc.array(acts, { ...lengths, size: 'max' });
+  return fc.assert(fc.asyncProperty(stories, play), { numRuns });
+}
+
 /** @returns the one that the number picks. */
 export function oneOf<T>(list: readonly T[], pick: number): T {
   return list[pick % list.length] as T;
