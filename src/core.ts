@@ -272,6 +272,7 @@ export class Core {
     // A flush may lead to further writes; with the ports closed, they come to an end.
     do await this.writer.settled();
     while (this.writer.isBusy);
+    this.terminals.outbox.stop();
     this.deadlines.stop();
   }
 }

@@ -23,6 +23,7 @@ const unwrittenMax = 512;
 export class BacklogPace {
   readonly #writer: Pick<WriteQueue, 'write'>;
   readonly #waiting = new Map<string, Waiting>();
+  #isStopped = false;
 
   constructor(writer: Pick<WriteQueue, 'write'>) {
     this.#writer = writer;
@@ -39,6 +40,10 @@ export class BacklogPace {
     this.#schedule(userId, waiting);
   }
 
+  stop(): void {
+    this.#isStopped = true;
+  }
+
   #schedule(userId: string, waiting: Waiting): void {
     if (waiting.isScheduled || waiting.unwritten >= unwrittenMax) return;
     waiting.isScheduled = true;
@@ -49,6 +54,7 @@ export class BacklogPace {
   }
 
   #next(userId: string, waiting: Waiting): void {
+    if (this.#isStopped) return;
     const changed = waiting.slices.shift()?.() ?? 0;
     if (changed > 0) {
       waiting.unwritten += changed;

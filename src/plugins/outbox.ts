@@ -29,7 +29,7 @@ export interface OutboxDeps {
   readonly store: Reader;
   readonly clock: Clock;
   readonly book: ExecutionBook;
-  readonly writer: Pick<WriteQueue, 'write'>;
+  readonly writer: Pick<WriteQueue, 'write' | 'isHeld'>;
   readonly timeouts: Pick<ExecutionTimeouts, 'maySend' | 'maySendCancelAgain'>;
   readonly registry: Registry;
   readonly stops: Pick<Stops, 'holds'>;
@@ -142,9 +142,16 @@ export class Outbox {
   }
 
   /** While the disk refuses, what waits for it holds the connection, but must not hold a backlog for each hello. */
-  closed(connection: SourceConnection): void {
+  closed(connection: SourceConnection, userId: string): void {
+    const backlog = this.#backlogs.get(connection);
     this.#backlogs.delete(connection);
     this.#cancelBacklogs.delete(connection);
+    if (backlog !== undefined && !this.#deps.writer.isHeld) this.#withholdLater(userId, backlog);
+  }
+
+  /** Slices that wait do not run: the store closes. */
+  stop(): void {
+    this.#pace.stop();
   }
 
   /** Sends a newly durable cancel, or marks it `not_sent` if the plugin is not connected. */
@@ -212,7 +219,13 @@ export class Outbox {
     if (unmarked.length > 0) {
       for (const entry of unmarked) book.apply(entry, allowSending);
       // Follows the marks, also those that an earlier connection has asked for.
-      writer.write({ records: [], done: goOn });
+      writer.write({
+        records: [],
+        done: () => {
+          if (this.hasBacklog(connection)) goOn();
+          else for (const entry of unmarked) this.#withhold(entry);
+        },
+      });
       return unmarked.length;
     }
     let sent = 0;
@@ -305,6 +318,30 @@ export class Outbox {
   #keepUnsent(entry: BookEntry): void {
     if (!entry.record.maySend) entry.unload();
     else this.#deps.book.apply(entry, withholdSending, { done: () => entry.unload() });
+  }
+
+  /** Withholds, in slices, what has waited for a connection that has closed. */
+  #withholdLater(userId: string, backlog: Submits): void {
+    this.#pace.add(userId, () => {
+      const { next, later } = backlog;
+      let withheld = 0;
+      for (let looks = 0; withheld < framesPerTurn && looks < looksPerTurn; looks++) {
+        const entry = next.shift() ?? later.shift();
+        if (entry === undefined) return withheld;
+        if (this.#withhold(entry)) withheld++;
+      }
+      this.#withholdLater(userId, backlog);
+      return withheld;
+    });
+  }
+
+  /** @returns whether the entry had a mark that is durable, and no connection is to send it. */
+  #withhold(entry: BookEntry): boolean {
+    // An unloaded entry has no mark. While the disk refuses, each reconnect would add a write for a mark that waits.
+    if (!entry.isLoaded || !isMarkDurable(entry) || entry.record.status !== 'queued') return false;
+    if (connectionFor('submit', this.#sourceOf(entry)) !== undefined) return false;
+    this.#keepUnsent(entry);
+    return true;
   }
 
   #sourceOf({ userId, record, source }: BookEntry): Source | undefined {

@@ -59,7 +59,7 @@ export function createTerminals(given: TerminalsDeps): Terminals {
       given.trail.note('plugin_closed', () => ({ ...connection.trail, reason }));
       snapshots.closed(connection);
       presence.closed(connection);
-      outbox.closed(connection);
+      outbox.closed(connection, connection.session.userId);
     },
   };
   const connections = { ...deps, budgets, handlers };

@@ -699,6 +699,59 @@ for (const [loss, lose] of [
   });
 }
 
+const waits: [string, (gateway: SimulatedGateway) => Promise<ScriptedPlugin>][] = [
+  [
+    'behind a connection that is congested',
+    async (gateway) => {
+      const plugin = await gateway.plugin();
+      plugin.room = 2;
+      for (let i = 0; i < 3; i++) await gateway.submit();
+      t.equal(plugin.submitted.length, 2);
+      return plugin;
+    },
+  ],
+  ['behind a backlog', (gateway) => amidBacklog(gateway, 300)],
+];
+for (const [where, setUp] of waits) {
+  t.test(`what has waited ${where} was not sent, once it has ended`, async (t) => {
+    const first = new SimulatedGateway();
+    const plugin = await setUp(first);
+    first.accept({}, () => undefined);
+    await turns(1);
+    const sent = plugin.submitted.length;
+    plugin.drop();
+    await turns(100);
+    const second = first.restart();
+    await turns(100);
+    const waiting = [...second.book.walk()].filter(({ record }) => record.status === 'queued');
+    const all = [...second.book.walk()];
+    t.ok(waiting.length > 0);
+    t.equal(waiting.length, all.length - sent);
+    t.strictSame((await second.plugin()).submitted.length, all.length);
+  });
+}
+
+t.test('after the stop no slice runs', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await amidBacklog(gateway, 600);
+  const sent = plugin.submitted.length;
+  gateway.outbox.stop();
+  await turns(100);
+  t.equal(plugin.submitted.length, sent);
+});
+
+t.test('a mark that becomes durable after its connection has ended is withheld', async (t) => {
+  const first = new SimulatedGateway();
+  await queued(first, 100);
+  first.memory.failNextCommits(1_000);
+  (await first.plugin()).drop();
+  first.memory.failNextCommits(0);
+  await first.pass(1_000);
+  const second = first.restart();
+  await turns(100);
+  for (const { record } of second.book.walk()) t.equal(record.status, 'queued');
+});
+
 t.test(
   'a cancel whose terminal is gone by the flush is not_sent, and another may follow',
   async (t) => {
