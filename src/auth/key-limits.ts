@@ -50,7 +50,7 @@ type Name = keyof KeyLimits;
 type Rule = (value: unknown) => string | undefined;
 
 const rules: Readonly<Record<Name, Rule>> = {
-  allowedIps: (value) => listFault(value, listLengths.allowedIps, isAddress, 'invalid_address'),
+  allowedIps: (value) => listFault(value, listLengths.allowedIps, isCidr, 'invalid_address'),
   allowedInstruments: (value) =>
     listFault(value, listLengths.allowedInstruments, isInstrument, 'invalid_instrument') ??
     (jsonBytes(value) > instrumentsBytesMax ? 'invalid_length' : undefined),
@@ -105,10 +105,6 @@ function listFault(
   if (!Array.isArray(value)) return 'array_required';
   if (value.length < minItems || value.length > maxItems) return 'invalid_length';
   return value.every(isItem) ? undefined : code;
-}
-
-function isAddress(item: unknown): boolean {
-  return typeof item === 'string' && isCidr(item);
 }
 
 function isInstrument(item: unknown): boolean {

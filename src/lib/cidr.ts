@@ -15,9 +15,9 @@ export interface Cidr {
 /** Bytes of the prefix ::ffff:0:0/96. */
 const mappedPrefix = 12;
 
-/** Whether the text is an IP address or a CIDR range. */
-export function isCidr(text: string): boolean {
-  return readCidr(text) !== undefined;
+/** Whether the value is the text of an IP address or a CIDR range. */
+export function isCidr(value: unknown): value is string {
+  return typeof value === 'string' && readCidr(value) !== undefined;
 }
 
 /** Throws for a text that `isCidr` does not accept. */

@@ -59,7 +59,7 @@ const cidrList: Kind<readonly string[]> = {
   expected: 'a comma-separated list of IP addresses or CIDR ranges, such as "10.0.0.0/8,fd00::/8"',
   read: (raw, isText) => {
     const parts = typeof raw === 'string' ? splitList(raw) : isText ? undefined : raw;
-    return Array.isArray(parts) && parts.every(isCidrText) ? parts : undefined;
+    return Array.isArray(parts) && parts.every(isCidr) ? parts : undefined;
   },
 };
 
@@ -132,10 +132,6 @@ export function isWholeNumber(value: unknown, min: number, max: number): value i
 
 function isFilled(raw: unknown): raw is string {
   return typeof raw === 'string' && raw.trim() !== '';
-}
-
-function isCidrText(part: unknown): boolean {
-  return typeof part === 'string' && isCidr(part);
 }
 
 /** `''` is the empty list, so that an environment variable can override the config file's list. */
