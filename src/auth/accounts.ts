@@ -9,7 +9,7 @@ import type { Reader, Store, Writer } from '../store/store.js';
 import { stopping } from './brakes.js';
 import { findApiKeyOwner, removeApiKey, revokeApiKey } from './api-key.js';
 import { emailKey, isEmail } from './email.js';
-import { suspended, withState } from './moving.js';
+import { suspended, withState, type StateChange } from './moving.js';
 
 export interface NewUser {
   readonly email: string;
@@ -20,10 +20,8 @@ export interface NewUser {
 }
 
 /** A field that is absent or undefined stays as it is. */
-export interface UserChange {
+export interface UserChange extends StateChange {
   readonly plan?: string | undefined;
-  readonly frozen?: boolean | undefined;
-  readonly confirmed?: boolean | undefined;
   /** Ends every user token and session of the user, since the old password may be known to others. */
   readonly passwordHash?: string | undefined;
 }

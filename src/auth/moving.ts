@@ -22,7 +22,7 @@ export function isMoving(user: User | undefined): boolean {
   return user?.moving !== undefined;
 }
 
-interface StateChange {
+export interface StateChange {
   readonly frozen?: boolean | undefined;
   readonly confirmed?: boolean | undefined;
 }
