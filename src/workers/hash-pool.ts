@@ -1,16 +1,12 @@
 /**
- * Hashes passwords on a pool of worker threads. A hash takes tens of milliseconds, so the queue is bounded,
+ * Verifies passwords on a pool of worker threads. A hash takes tens of milliseconds, so the queue is bounded,
  * and a full queue returns 'busy': login then responds with 503. Counts admissions itself, because Piscina's
  * threads are not ready at once and its overflow is a throw. Owns the threads until `close`.
  */
 import { Piscina } from 'piscina';
 import type { VerifyTask } from './hash-worker.js';
 
-/** `$argon2id$v=19$m=…,t=…,p=…$salt$digest`; the type excludes 'busy'. */
-type PhcString = `$${string}`;
-
 export interface HashPool {
-  hash(password: string): Promise<PhcString | 'busy'>;
   /** @returns whether the password matches the hash; rejects when the hash is malformed. */
   verify(passwordHash: string, password: string): Promise<boolean | 'busy'>;
   /** Passwords that wait for a thread. */
@@ -46,9 +42,9 @@ export function createHashPool({ threads, queueMax, onError }: HashPoolOptions):
   const admitted = new Set<Promise<unknown>>();
   let closing = false;
 
-  async function run<T>(name: 'hash' | 'verify', task: string | VerifyTask): Promise<T | 'busy'> {
+  async function run(task: VerifyTask): Promise<boolean | 'malformed_hash' | 'busy'> {
     if (closing || admitted.size >= threads + queueMax) return 'busy';
-    const running = piscina.run(task, { name }) as Promise<T>;
+    const running = piscina.run(task, { name: 'verify' }) as Promise<boolean | 'malformed_hash'>;
     admitted.add(running);
     try {
       return await running;
@@ -58,9 +54,8 @@ export function createHashPool({ threads, queueMax, onError }: HashPoolOptions):
   }
 
   return {
-    hash: (password) => run<PhcString>('hash', password),
     async verify(passwordHash, password) {
-      const answer = await run<boolean | 'malformed_hash'>('verify', { passwordHash, password });
+      const answer = await run({ passwordHash, password });
       if (answer === 'malformed_hash') throw new Error('a stored password hash cannot be read');
       return answer;
     },
