@@ -38,7 +38,7 @@ export interface FixTerminalOptions {
   /** Returns the session token; called at each attempt to connect to the gateway. */
   readonly token: () => Promise<string> | string;
   /** Logs on to the venue and does not join the gateway. */
-  readonly isCheck?: boolean;
+  readonly isCheck: boolean;
   readonly clock: Clock;
   readonly onNotice: (notice: FixTerminalNotice) => void;
 }
@@ -108,7 +108,7 @@ export function createFixTerminal(options: FixTerminalOptions): FixTerminal {
     flushReports: () => plugin.flush(),
     mayLeave: (message) => desk.mayLeave(message),
     onLoggedOn() {
-      if (options.isCheck === true) return;
+      if (options.isCheck) return;
       desk.loggedOn();
       if (hasJoined) return sayConnection();
       hasJoined = true;

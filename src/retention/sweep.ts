@@ -106,9 +106,7 @@ export function createSweep(deps: SweepDeps): Sweep {
     isUnderWay = true;
     void slice()
       .then(
-        (hasEnded) => {
-          runLater(hasEnded ? cycleIntervalMs : restMs());
-        },
+        (hasEnded) => runLater(hasEnded ? cycleIntervalMs : restMs()),
         (error: unknown) => {
           onError(error);
           runLater(cycleIntervalMs);
