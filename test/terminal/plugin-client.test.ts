@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { decodeFrame } from '../../src/plugins/decode-frame.js';
-import type { PluginFrameOf, SubmitFrame } from '../../src/plugins/protocol.js';
+import type { PluginFrameOf, SubmitFrame, WelcomeFrame } from '../../src/plugins/protocol.js';
 import { openJournal } from '../../src/terminal/journal-file.js';
 import { Journal } from '../../src/terminal/journal.js';
 import type { FakeConnection } from '../support/fake-gateway.js';
@@ -18,24 +18,37 @@ import {
 
 const iso = (unixMs: number): string => new Date(unixMs).toISOString();
 
-async function connect(desk: Desk, lastSeq = 0): Promise<FakeConnection> {
+async function connect(desk: Desk, welcome: Partial<WelcomeFrame> = {}): Promise<FakeConnection> {
   const connection = await desk.gateway.connection();
-  await connection.welcome({ lastSeq });
+  await connection.welcome(welcome);
   await desk.notice('connected');
   return connection;
 }
 
-async function startDesk(t: Test, options: DeskOptions = {}): Promise<[Desk, FakeConnection]> {
+async function startDesk(
+  t: Test,
+  options: DeskOptions = {},
+  welcome: Partial<WelcomeFrame> = {},
+): Promise<[Desk, FakeConnection]> {
   const desk = await setUpDesk(t, options);
   desk.client.start();
-  return [desk, await connect(desk)];
+  return [desk, await connect(desk, welcome)];
+}
+
+/** With exe_1, which the client has acknowledged. */
+async function startWithOrder(t: Test): Promise<[Desk, FakeConnection]> {
+  const [desk, connection] = await startDesk(t);
+  connection.send(submitFrame('exe_1'));
+  await connection.next('ack');
+  await settled(connection);
+  return [desk, connection];
 }
 
 /** Cuts the connection and lets the client come back. */
 async function reconnect(desk: Desk, lost: FakeConnection, lastSeq = 0): Promise<FakeConnection> {
   await cut(desk, lost);
   desk.clock.advance(1_000);
-  return connect(desk, lastSeq);
+  return connect(desk, { lastSeq });
 }
 
 async function cut(desk: Desk, connection: FakeConnection): Promise<void> {
@@ -104,10 +117,7 @@ t.test('a submit that is repeated is acknowledged again and not carried out agai
 });
 
 t.test('a submit that is repeated after a reconnect gets the state again', async (t) => {
-  const [desk, first] = await startDesk(t);
-  first.send(submitFrame('exe_1'));
-  await first.next('ack');
-  await settled(first);
+  const [desk, first] = await startWithOrder(t);
   order(desk.client, 'exe_1', 3);
   const { seq } = await first.next('report');
   const second = await reconnect(desk, first, seq);
@@ -153,10 +163,7 @@ t.test('a terminal that was killed after the ack carries the command out, once',
 t.test(
   'a hello says nothing of a command that was not reported on, which may come again',
   async (t) => {
-    const [desk, first] = await startDesk(t);
-    first.send(submitFrame('exe_1'));
-    await first.next('ack');
-    await settled(first);
+    const [desk, first] = await startWithOrder(t);
     await cut(desk, first);
     desk.clock.advance(1_000);
     const second = await desk.gateway.connection();
@@ -169,11 +176,7 @@ t.test(
 );
 
 t.test('nothing is carried out after it has expired, on the time of the gateway', async (t) => {
-  const desk = await setUpDesk(t);
-  desk.client.start();
-  const connection = await desk.gateway.connection();
-  await connection.welcome({ serverTime: iso(startTime + 3_600_000) });
-  await desk.notice('connected');
+  const [desk, connection] = await startDesk(t, {}, { serverTime: iso(startTime + 3_600_000) });
   desk.clock.stepWall(-7_200_000);
   desk.clock.advance(500);
   connection.send(submitFrame('late', { expiresAt: iso(startTime + 3_600_500) }));
@@ -222,10 +225,7 @@ t.test('a cancel is carried out once and reported again when repeated', async (t
 });
 
 t.test('reports that are not acknowledged come again, in order, with their old seq', async (t) => {
-  const [desk, first] = await startDesk(t);
-  first.send(submitFrame('exe_1'));
-  await first.next('ack');
-  await settled(first);
+  const [desk, first] = await startWithOrder(t);
   order(desk.client, 'exe_1', 1);
   order(desk.client, 'exe_1', 2);
   const [one, two] = [await first.next('report'), await first.next('report')];
@@ -246,10 +246,7 @@ t.test('reports that are not acknowledged come again, in order, with their old s
 });
 
 t.test('an acknowledgement of what was never sent is none', async (t) => {
-  const [desk, first] = await startDesk(t);
-  first.send(submitFrame('exe_1'));
-  await first.next('ack');
-  await settled(first);
+  const [desk, first] = await startWithOrder(t);
   order(desk.client, 'exe_1', 1);
   const { seq } = await first.next('report');
   first.send({ type: 'ack', seq: Number.MAX_SAFE_INTEGER });
@@ -284,9 +281,7 @@ t.test('hello leaves out an execution on which a report is on its way', async (t
 });
 
 t.test('a fill that is reported again and again keeps the hello valid', async (t) => {
-  const [desk, first] = await startDesk(t);
-  first.send(submitFrame('exe_1'));
-  await settled(first);
+  const [desk, first] = await startWithOrder(t);
   await cut(desk, first);
   // Reports the fill again, as a terminal does that learns of its orders anew after a restart.
   for (let time = 0; time < 3; time++) order(desk.client, 'exe_1', 1);
@@ -298,9 +293,7 @@ t.test('a fill that is reported again and again keeps the hello valid', async (t
 });
 
 t.test('hello tells no quantity that was not told', async (t) => {
-  const [desk, first] = await startDesk(t);
-  first.send(submitFrame('exe_1'));
-  await settled(first);
+  const [desk, first] = await startWithOrder(t);
   const fill = { fillId: 'f1', price: 5_000, quantity: 1, filledAt: iso(startTime) };
   desk.client.report('exe_1', { status: 'partially_filled', fill });
   const { seq } = await first.next('report');
@@ -313,9 +306,7 @@ t.test('hello tells no quantity that was not told', async (t) => {
 });
 
 t.test('hello tells of an order that was unknown only what holds now', async (t) => {
-  const [desk, first] = await startDesk(t);
-  first.send(submitFrame('exe_1'));
-  await settled(first);
+  const [desk, first] = await startWithOrder(t);
   const native = { orderId: 'N-1', state: 'Lost', code: 7, text: 'look at the broker' };
   desk.client.report('exe_1', { status: 'unknown', reasonCode: 'plugin_error', native });
   desk.client.report('exe_1', { status: 'working', native: { state: 'Working' } });
@@ -350,9 +341,7 @@ t.test('hello fits into a frame however much is unfinished', async (t) => {
 });
 
 t.test('seq goes on above what the gateway has and above what was used', async (t) => {
-  const desk = await setUpDesk(t);
-  desk.client.start();
-  const first = await connect(desk, 41);
+  const [desk, first] = await startDesk(t, {}, { lastSeq: 41 });
   desk.client.event({ event: 'terminal_message', data: {} });
   t.equal((await first.next('event')).seq, 42);
   first.send({ type: 'ack', seq: 42 });
@@ -375,9 +364,7 @@ t.test('what the gateway says it has is not sent again', async (t) => {
 t.test(
   'without a queue, events are lost while the gateway is away, and reports are not',
   async (t) => {
-    const [desk, first] = await startDesk(t);
-    first.send(submitFrame('exe_1'));
-    await settled(first);
+    const [desk, first] = await startWithOrder(t);
     await cut(desk, first);
     t.notOk(desk.client.event({ event: 'order_update', data: {} }));
     order(desk.client, 'exe_1', 1);
@@ -401,7 +388,7 @@ t.test('a queue keeps events in order, between the reports', async (t) => {
   order(desk.client, 'exe_1', 1);
   desk.client.event({ event: 'order_update', data: { n: 2 } });
   desk.clock.advance(1_000);
-  const second = await connect(desk, 9);
+  const second = await connect(desk, { lastSeq: 9 });
   t.match(await settled(second), [
     { type: 'event', seq: 10, data: { n: 1 } },
     { type: 'report', seq: 11 },
@@ -445,7 +432,7 @@ t.test('what was acknowledged takes no room in the queue', async (t) => {
   await cut(desk, first);
   for (let n = 6; n <= 10; n++) desk.client.event({ event: 'order_update', data: { n } });
   desk.clock.advance(1_000);
-  const second = await connect(desk, 5);
+  const second = await connect(desk, { lastSeq: 5 });
   const frames = await settled(second);
   t.match(frames[0], { seq: 6, data: { n: 6 } });
   t.equal(frames.length, 5);
@@ -500,11 +487,11 @@ t.test('events that were dropped and then acknowledged are not told', async (t) 
 });
 
 t.test('the bounds of the queue are those of the gateway', async (t) => {
-  const desk = await setUpDesk(t, { outgoingQueue: queue });
-  desk.client.start();
-  const first = await desk.gateway.connection();
-  await first.welcome({ outgoingQueue: { eventsMax: 2, ageMs: 1_000_000 } });
-  await desk.notice('connected');
+  const [desk, first] = await startDesk(
+    t,
+    { outgoingQueue: queue },
+    { outgoingQueue: { eventsMax: 2, ageMs: 1_000_000 } },
+  );
   await cut(desk, first);
   for (let n = 1; n <= 3; n++) desk.client.event({ event: 'order_update', data: { n } });
   desk.clock.advance(1_000);
@@ -524,11 +511,7 @@ t.test('an event larger than a frame is not sent', async (t) => {
 });
 
 t.test('heartbeats come as often as the gateway asks', async (t) => {
-  const desk = await setUpDesk(t);
-  desk.client.start();
-  const connection = await desk.gateway.connection();
-  await connection.welcome({ heartbeatMs: 7_000 });
-  await desk.notice('connected');
+  const [desk, connection] = await startDesk(t, {}, { heartbeatMs: 7_000 });
   for (const beat of [1, 2, 3]) {
     desk.clock.advance(6_999);
     await settled(connection);
