@@ -3,7 +3,6 @@
  * since a map whose entries come and go is remade now and then, and the old ones stay until the next full collection
  * with all that was in them.
  */
-
 import { hash } from 'node:crypto';
 import type { FrameBytes } from './decode-frame.js';
 
