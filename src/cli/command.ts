@@ -14,7 +14,14 @@ import type { Io } from './io.js';
 export const exitCodes = { done: 0, refused: 1, usage: 2 } as const;
 
 export type Outcome =
-  | { readonly ok: true; readonly json: unknown; /** The same for people. */ readonly text: string }
+  | {
+      readonly ok: true;
+      readonly json: unknown;
+      /** The same for people. */
+      readonly text: string;
+      /** What the operator is told if nobody reads the outcome, which cannot be had again. */
+      readonly ifUnread?: string;
+    }
   | Failed;
 
 export interface Failed {
@@ -120,7 +127,8 @@ export function withSettings<Given extends unknown[]>(
 /** Prints the outcome and sets the exit code. */
 export function finish(io: Io, outcome: Outcome, { json }: SharedOptions): void {
   if (outcome.ok) {
-    io.stdout(`${json ? JSON.stringify(outcome.json, null, 2) : outcome.text}\n`);
+    const text = json ? JSON.stringify(outcome.json, null, 2) : outcome.text;
+    io.stdout(`${text}\n`, outcome.ifUnread);
     return;
   }
   fail(io, outcome, { json }, 2);

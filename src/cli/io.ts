@@ -2,8 +2,11 @@
 import type { Readable } from 'node:stream';
 
 export interface Io {
-  /** The outcome, and nothing else. */
-  stdout(text: string): void;
+  /**
+   * The outcome, and nothing else.
+   * @param ifUnread goes to stderr if the reader is gone; without it, a reader that has gone has read enough.
+   */
+  stdout(text: string, ifUnread?: string): void;
   /** What a command does that runs until it is stopped: not kept for a reader that has stopped. */
   activity(text: string): void;
   /** What went wrong, and questions. */

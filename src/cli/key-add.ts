@@ -56,6 +56,9 @@ export function keyAddCommand(io: Io): Command {
           text:
             `API key ${made.key.id} of user ${made.email} is made.${movingText(made.isMoving)} The ` +
             `secret of the key, which is not shown again:\n${made.secret}`,
+          ifUnread:
+            `Nobody has read the secret of API key ${made.key.id}. Revoke the key with "signalbox key revoke ` +
+            `${made.key.id}", and make another.`,
         }));
       }),
     );

@@ -9,15 +9,17 @@ import { runProgram } from './program.js';
 const { stdout, stderr, env, argv } = process;
 
 let isLost = false;
+let ifUnread: string | undefined;
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   // `signalbox user list | head`: a reader that has read enough may close the pipe.
-  if (error.code === 'EPIPE' || isLost) return;
+  const isRead = error.code === 'EPIPE' && ifUnread === undefined;
+  if (isRead || isLost) return;
   isLost = true;
   process.exitCode ??= exitCodes.refused;
-  stderr.write(
-    `The output cannot be written: ${errorText(error)}. Make room there, and check whether the ` +
-      'command is in effect before you run it again.\n',
-  );
+  const advice =
+    ifUnread ??
+    'Make room there, and check whether the command is in effect before you run it again.';
+  stderr.write(`The output cannot be written: ${errorText(error)}. ${advice}\n`);
 });
 // Nobody is left to be told, and the command goes on.
 stderr.on('error', () => undefined);
@@ -27,7 +29,10 @@ const printActivity = createActivityOutput(stdout, tell);
 let isActive = false as boolean;
 
 const exitCode = await runProgram(argv.slice(2), {
-  stdout: (text) => void stdout.write(text),
+  stdout(text, told) {
+    ifUnread = told;
+    stdout.write(text);
+  },
   activity(text) {
     isActive = true;
     printActivity(text);
