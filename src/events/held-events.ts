@@ -13,19 +13,23 @@ export interface HeldEvent {
   readonly end: number;
 }
 
-/** A power of two. */
-const capacityMin = 16;
+/** A power of two. The ring buffer of a user without orders holds one event: that its terminal is online. */
+const capacityMin = 2;
+const noTimes = new Float64Array(0);
+const noBlock = new Uint8Array(0);
+/** What has no place is never written to, so that all ring buffers may share it. */
+const none: never[] = [];
 
 export class HeldEvents {
   #length = 0;
   /** Place of the oldest event; those of the others follow, and go on at 0 after the last one. */
   #first = 0;
   /** A list would hold an object for each time. */
-  #at = new Float64Array(0);
-  #source: string[] = [];
-  #block: Uint8Array[] = [];
-  #begin: number[] = [];
-  #end: number[] = [];
+  #at = noTimes;
+  #source: string[] = none;
+  #block: Uint8Array[] = none;
+  #begin: number[] = none;
+  #end: number[] = none;
 
   get length(): number {
     return this.#length;
@@ -106,5 +110,3 @@ export class HeldEvents {
     this.#first = 0;
   }
 }
-
-const noBlock = new Uint8Array(0);
