@@ -57,7 +57,8 @@ t.test('the order holds over cuts in the middle of acceptance', async (t) => {
     plugin = await gateway.plugin(user);
   }
   const accepted = await accepting;
-  await takeIn();
+  // What waited for an earlier connection is marked again, and leaves a flush later: a barrier does not wait for that.
+  for (let tries = 0; tries < 100 && new Set(seen).size < accepted.length; tries++) await takeIn();
   t.same([...new Set(seen)], [...accepted].sort(), 'each first comes behind all that are older');
   plugin.close();
 });
